@@ -269,18 +269,19 @@ class History(Sequence[Message]):
     def fold(self, fold: Fold[State]) -> State:
         """The running value at this history: only messages never folded before are visited."""
         store = self.store
-        states = store._folds.get(fold)
+        states: dict[int, State] | None = store._folds.get(fold)
         if states is None:
             states = store._folds[fold] = {ROOT: fold.start}
         node, way = self.node, []
+        if node in states:  # as in every replay but the first one
+            return states[node]
         while node not in states:
             way.append(node)
             node = store._parent[node]
-        state: State = states[node]
+        state = states[node]
         for node in reversed(way):
-            state = fold.step(state, store._messages[store._message[node]],
-                              store._length[node] - 1)
-            states[node] = state
+            message = store._messages[store._message[node]]
+            states[node] = state = fold.step(state, message, store._length[node] - 1)
         return state
 
     def remember(self, key: Hashable, compute: Callable[[], T]) -> T:
@@ -288,8 +289,7 @@ class History(Sequence[Message]):
 
         Replays that come to the same history share the answer.
         """
-        at = (self.node, key)
-        known = self.store._known
+        at, known = (self.node, key), self.store._known
         found = known.get(at, known)
         if found is known:
             found = known[at] = compute()

@@ -6,6 +6,7 @@ import dataclasses
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
 from compactlab.errors import BadSetting
@@ -101,6 +102,11 @@ def setting(
 
 def settings_of(strategy: Any) -> tuple[Setting, ...]:
     """The declared settings of a strategy (class or value), in the order of its fields."""
+    return _declared(strategy if isinstance(strategy, type) else type(strategy))
+
+
+@cache
+def _declared(strategy: type[Any]) -> tuple[Setting, ...]:
     return tuple(
         dataclasses.replace(field.metadata[_KEY], name=field.name)
         for field in dataclasses.fields(strategy)

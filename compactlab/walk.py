@@ -283,9 +283,13 @@ class Walk:
         last = history[-1] if len(history) else None
         if last is None or not last.role == message.role == "assistant":
             return
-        before = [place.message for place in self.index.places[:at]]
-        spoken = [m for m in before if m.role != "tool"]  # a repair may have dropped results
-        if not (before[-1].role == "assistant" or last.original is spoken[-1]):
+        places = self.index.places
+        if places[at - 1].message.role == "assistant":
+            return
+        spoken = at - 1  # a repair may have dropped the results behind it
+        while spoken >= 0 and places[spoken].message.role == "tool":
+            spoken -= 1
+        if spoken < 0 or last.original is not places[spoken].message:
             self.broken.add(ALTERNATION)
 
     def _record(self, raw: int, size: int | None, served: bool, at: int) -> None:

@@ -163,12 +163,12 @@ class _Walk:
                 bust = self.buster.bust(tail, served, starts[number]) if compacted else 0
                 compacted = False
             self.buster.served(tail, served, starts[number])
-            self.rows.append(_row(number, served, bust, self._output(requests[number])))
+            usage = requests[number].usage
+            output = self._counted(requests[number]) if usage is None else usage.output
+            self.rows.append(_row(number, served, bust, output))
 
-    def _output(self, request: Request) -> int:
-        """Tokens of the answer: recorded, else counted."""
-        if request.usage is not None:
-            return request.usage.output
+    def _counted(self, request: Request) -> int:
+        """Tokens of an answer without recorded usage."""
         return self.replay.store.tokens(self.replay.session.messages[request.message])
 
     def _send(self, tail: int, t: float) -> Served:
@@ -209,13 +209,13 @@ class _Walk:
 
 def _row(number: int, served: Served, bust: int, output: int) -> CachedRequest:
     read, five, hour, uncached, missed, _, error = served
-    if not missed and not error:
-        return CachedRequest(number, read, five, hour, uncached,
-                             read / ((read + five + hour + uncached) or 1), "", 0, bust, (), output)
-    total = read + five + hour + uncached
-    lost = sum(tokens for _, tokens in missed) if missed else 0
-    return CachedRequest(number, read, five, hour, uncached, read / total if total else 0.0,
-                         served.cause if missed else "", lost, bust, missed, output, error)
+    hit = read / ((read + five + hour + uncached) or 1)
+    if not missed:
+        return CachedRequest(number, read, five, hour, uncached, hit, "", 0, bust, (), output,
+                             error)
+    lost = missed[0][1] if len(missed) == 1 else sum([tokens for _, tokens in missed])
+    return CachedRequest(number, read, five, hour, uncached, hit, served.cause, lost, bust, missed,
+                         output, error)
 
 
 def _by_request(events: Sequence[CacheEvent]) -> Mapping[int, int]:

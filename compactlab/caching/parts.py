@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from operator import itemgetter
 from typing import Any, Literal, NamedTuple, Protocol
 
 Cause = Literal["first", "expired", "diverged", "lookback", "below_min", "in_flight", "no_mark",
                 "event", "unexplained"]
 LEVELS = ("tools", "system", "messages")
+_TOKENS = itemgetter(1)  # of a pair (cause, tokens)
 TTLS = {"5m": 300.0, "1h": 3600.0}  # seconds
 
 
@@ -88,7 +90,7 @@ class Served(NamedTuple):
         """The cause of most missed tokens; empty where nothing was missed."""
         if len(self.missed) < 2:
             return self.missed[0][0] if self.missed else ""
-        return max(self.missed, key=lambda pair: pair[1])[0]
+        return max(self.missed, key=_TOKENS)[0]
 
 
 class Rule(Protocol):

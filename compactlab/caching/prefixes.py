@@ -47,6 +47,7 @@ class Prefixes:
         self.head = self._head(head)
         self.tools = self.tree.up_to(self.head, head.tools) if head.tools else ROOT
         self._image: dict[int, bool] = {ROOT: False}
+        self._tails: dict[int, int] = {}
         self._chains = {flag: _Chain(self, "images" if flag else None) for flag in (False, True)}
         self._numbers: dict[Hashable, int] = {}
 
@@ -65,10 +66,11 @@ class Prefixes:
 
     def tail(self, history: int) -> int:
         """The node of the prompt that ends with this history."""
-        image = self._image.get(history)
-        if image is None:
-            image = self._has_image(history)
-        return self._chains[image].tail(history)
+        found = self._tails.get(history)
+        if found is None:
+            chain = self._chains[self._has_image(history)]
+            found = self._tails[history] = chain.tail(history)
+        return found
 
     def shape(self, message_of: object, store: Store) -> Shape:
         """Blocks with numbers for keys, so that a look-up compares no texts."""

@@ -65,7 +65,7 @@ class _Trail:
         self.t = request.t
         self._move(request)
         tail = self.nodes[-1] if self.nodes else ROOT
-        marks = tuple((self._marked(m.block), _seconds(m.ttl)) for m in request.marks)
+        marks = tuple((self._marked(m.block), _seconds(m.ttl)) for m in sorted(request.marks))
         output = self._extended(tail, request.output) if request.output else ROOT
         return self.rule.step(Sending(request.t, tail, marks, request.ttft, output))
 

@@ -17,7 +17,7 @@ class Tree:
     under a node must repeat its tokens, kind and level: the first ones stand.
     """
 
-    __slots__ = ("_common", "_pair", "children", "depth", "key", "kind", "level", "parent",
+    __slots__ = ("_common", "children", "depth", "key", "kind", "level", "parent",
                  "position", "size", "tokens")
 
     def __init__(self) -> None:
@@ -26,7 +26,7 @@ class Tree:
         self.tokens, self.depth, self.size = [0], [0], [0]
         self.kind, self.level = [""], [""]
         self.key: list[Hashable] = [None]
-        self._pair, self._common = (ROOT, ROOT), ROOT
+        self._common: dict[tuple[int, int], int] = {}
 
     def child(self, node: int, key: Hashable, tokens: int, kind: str = "text",
               level: str = "messages") -> int:
@@ -49,18 +49,18 @@ class Tree:
     def common(self, one: int, other: int) -> int:
         """The longest prefix of both; the walk is as long as what they do not share."""
         pair = (one, other)
-        if pair == self._pair:  # asked twice for each request
-            return self._common
-        parent, depth = self.parent, self.depth
-        a, b = depth[one], depth[other]
-        while a > b:
-            one, a = parent[one], a - 1
-        while b > a:
-            other, b = parent[other], b - 1
-        while one != other:
-            one, other = parent[one], parent[other]
-        self._pair, self._common = pair, one
-        return one
+        found = self._common.get(pair)  # asked twice a request, and by every run again
+        if found is None:
+            parent, depth = self.parent, self.depth
+            a, b = depth[one], depth[other]
+            while a > b:
+                one, a = parent[one], a - 1
+            while b > a:
+                other, b = parent[other], b - 1
+            while one != other:
+                one, other = parent[one], parent[other]
+            found = self._common[pair] = one
+        return found
 
     def up_to(self, node: int, tokens: int) -> int:
         """The longest prefix of `node` with at most so many tokens."""

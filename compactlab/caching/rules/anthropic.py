@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
+import msgspec
+
 from compactlab.caching.parts import TTLS, Cause, Sending, Served, refused
 from compactlab.caching.tree import ROOT, Tree
 from compactlab.errors import BadSetting
@@ -18,6 +20,7 @@ from compactlab.errors import BadSetting
 SOURCE = "platform.claude.com/docs/en/build-with-claude/prompt-caching"
 DATE = "2026-09-23"
 MOST_MARKS = 4
+FIVE_MINUTES = TTLS["5m"]
 REFRESH = ("hit_only", "marked", "prefix")
 TOO_MANY = "400: a maximum of 4 blocks with cache_control may be provided, found {n}"
 ORDER = "400: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block"
@@ -48,13 +51,12 @@ class AnthropicSettings:
             raise BadSetting("lookback needs at least 1 position, min_tokens at least 0")
 
 
-class Entry:
+class Entry(msgspec.Struct, gc=False):
     """A stored prefix: until when, its lifetime in seconds, from when it can be read."""
 
-    __slots__ = ("available", "expiry", "ttl")
-
-    def __init__(self, expiry: float, ttl: float, available: float) -> None:
-        self.expiry, self.ttl, self.available = expiry, ttl, available
+    expiry: float
+    ttl: float
+    available: float
 
 
 class Anthropic:
@@ -68,6 +70,7 @@ class Anthropic:
         self.below: dict[int, int] = {}  # prefix ever stored -> the next shorter one
         own = self.settings
         self._back = tree.position if own.collapse_runs else tree.parent
+        self._positions = range(own.lookback)
         self._plain = not own.tie_lives and not (own.inside_runs and own.collapse_runs)
         self.tail = self.deepest = -1  # of the previous request; deepest = its longest stored
         self.short = 0  # the longest mark of the previous request that was below the minimum
@@ -79,46 +82,38 @@ class Anthropic:
         total = tokens[tail]
         if len(marks) > 1 and (error := _error(marks)):
             return refused(total, error)
-        least = self.settings.min_tokens
-        good = [mark for mark in marks if tokens[mark[0]] >= least]
+        good = marks
+        if marks and tokens[marks[0][0]] < self.settings.min_tokens:
+            good = tuple([mark for mark in marks if tokens[mark[0]] >= self.settings.min_tokens])
         hit = self._find(good, t)
-        read = tokens[hit]
-        hour = last = read
-        for node, ttl in good:
-            size = tokens[node]
-            if size > last:
-                last = size
-            if ttl > TTLS["5m"] and size > hour:
-                hour = size
+        read = hour = last = tokens[hit]
         missed, at, stored = self._missed(t, tail, read, marks, good)
         if hit:
             self._refresh(good, hit, t)
         for node, ttl in good:
+            size = tokens[node]
+            if size > last:
+                last = size
+            if ttl > FIVE_MINUTES and size > hour:
+                hour = size
             stored = self._write(node, ttl, t, t + ttft, stored)
         self.tail, self.deepest = tail, stored
         self.short = tokens[marks[-1][0]] if marks and not good else 0
         return Served(read, last - hour, hour - read, total - last, missed, at)
 
-    def _find(self, good: list[tuple[int, float]], t: float) -> int:
+    def _find(self, good: tuple[tuple[int, float], ...], t: float) -> int:
         """The node of the longest entry that a look-back from a mark finds; 0 if none does."""
-        entries = self.entries
-        if not entries:
-            return ROOT
-        back, lookback = self._back, range(self.settings.lookback)
-        if self._plain:  # the loop that every replay is spent in
-            for node, _ in reversed(good):
-                for _ in lookback:
-                    if node in entries:
-                        entry = entries[node]
-                        if entry.available <= t < entry.expiry:
-                            return node
-                    node = back[node]
-                    if not node:
-                        break
-            return ROOT
-        return self._find_otherwise(good, t)
+        if not self._plain:
+            return self._find_otherwise(good, t)
+        entries, back, positions = self.entries, self._back, self._positions
+        for node, _ in reversed(good):
+            for _ in positions:  # the loop that every replay is spent in; the root leads to itself
+                if node in entries and entries[node].available <= t < entries[node].expiry:
+                    return node
+                node = back[node]
+        return ROOT
 
-    def _find_otherwise(self, good: list[tuple[int, float]], t: float) -> int:
+    def _find_otherwise(self, good: tuple[tuple[int, float], ...], t: float) -> int:
         """The same under the readings `tie_lives` and `inside_runs`."""
         back, settings = self._back, self.settings
         for node, _ in reversed(good):
@@ -143,7 +138,7 @@ class Anthropic:
             node = self.tree.parent[node]
         return ROOT
 
-    def _refresh(self, good: list[tuple[int, float]], hit: int, t: float) -> None:
+    def _refresh(self, good: tuple[tuple[int, float], ...], hit: int, t: float) -> None:
         mode, tokens = self.settings.refresh, self.tree.tokens
         if len(good) == 1 and mode != "prefix":  # the one mark is the hit, or longer
             only = self.entries[hit]
@@ -199,7 +194,7 @@ class Anthropic:
 
     # -- why tokens that had been sent before were not read ----------------------------------------
     def _missed(self, t: float, tail: int, read: int, marks: tuple[tuple[int, float], ...],
-                good: list[tuple[int, float]]
+                good: tuple[tuple[int, float], ...]
                 ) -> tuple[tuple[tuple[Cause, int], ...], int, int]:
         """(missed tokens by cause, index of the first other block, longest stored prefix)."""
         tokens, before = self.tree.tokens, self.tail
@@ -207,23 +202,17 @@ class Anthropic:
             total = tokens[tail]
             lost: tuple[tuple[Cause, int], ...] = (("first", total - read),)
             return (lost if total > read else ()), -1, self._stored_before(tail)
-        if (read == tokens[before] == tokens[self.deepest]
-                and self.tree.common(tail, before) == before):
-            return (), -1, self.deepest
-        shared = self.tree.common(tail, before)
-        kept, stored = tokens[shared], self.deepest
+        shared, stored = self.tree.common(tail, before), self.deepest
+        kept = tokens[shared]
         while tokens[stored] > kept:
-            stored = self.below.get(stored, ROOT)
-        found: list[tuple[Cause, int]] = []
-        at = -1
-        if shared != before:
-            at = self.tree.depth[shared]
-            lost_here = min(tokens[tail], tokens[before]) - max(kept, read)
-            if lost_here > 0:
-                found.append(("diverged", lost_here))
-        if kept > read:
-            found += self._unread(t, read, kept, stored, marks, good)
-        return tuple(found), at, stored
+            stored = self.below[stored]
+        unread = self._unread(t, read, kept, stored, marks, good) if kept > read else ()
+        if shared == before:
+            return unread, -1, stored
+        lost_here = min(tokens[tail], tokens[before]) - max(kept, read)
+        if lost_here > 0:
+            unread = (("diverged", lost_here), *unread)
+        return unread, self.tree.depth[shared], stored
 
     def _stored_before(self, tail: int) -> int:
         """The longest prefix of a first request that others have left here."""
@@ -232,19 +221,19 @@ class Anthropic:
         return next((n for n in reversed(self.tree.chain(tail)) if n in self.below), ROOT)
 
     def _unread(self, t: float, read: int, kept: int, stored: int,
-                marks: tuple[tuple[int, float], ...], good: list[tuple[int, float]]
-                ) -> list[tuple[Cause, int]]:
+                marks: tuple[tuple[int, float], ...], good: tuple[tuple[int, float], ...]
+                ) -> tuple[tuple[Cause, int], ...]:
         """What of the shared prefix was not read, and why."""
         if not good:
-            return [("below_min" if marks else "no_mark", kept - read)]
-        found: list[tuple[Cause, int]] = []
+            return (("below_min" if marks else "no_mark", kept - read),)
         top = self.tree.tokens[stored]
+        found: tuple[tuple[Cause, int], ...] = ()
         if top > read:
-            found.append((self._state(stored, t), top - read))
+            found = ((self._state(stored, t), top - read),)
         rest = kept - max(top, read)
         if rest > 0:
             short = kept < self.settings.min_tokens or self.short >= kept
-            found.append(("below_min" if short else "no_mark", rest))
+            found = (*found, ("below_min" if short else "no_mark", rest))
         return found
 
     def _state(self, node: int, t: float) -> Cause:
