@@ -139,12 +139,33 @@ MONEY_RUNS = (
     _c("summary_seconds", "float", "s", "estimate: waiting for summaries"),
     _c("reread_seconds", "float", "s", "estimate: processing busted prefixes anew"),
 )
+# Over all readings of what the provider's documentation leaves open; the default one stands above.
+BAND_RUNS = (
+    _c("readings", "int", "", "readings of the provider's rule that were simulated"),
+    _c("cache_read_low", "int", "tokens", "least that one of them reads"),
+    _c("cache_read_high", "int", "tokens", "most that one of them reads"),
+    _c("cost_low", "float", "USD", "least cost under one of them"),
+    _c("cost_high", "float", "USD", "most cost under one of them"),
+    _c("cost_saving_low", "float", "share", "least saving under one of them"),
+    _c("cost_saving_high", "float", "share", "most saving under one of them"),
+)
+HIT_RATE_ERROR = _c("hit_rate_error", "float", "share", "error of the simulator on this session as "
+                    "it was recorded, sizes by our counter: simulated - recorded hit rate")
+MONEY_COMPACTIONS = (  # of all compactions before one request, at the last of them
+    _c("paid_once", "float", "USD", "summary calls, the summary written, busted tokens written "
+       "again above a read's price"),
+    _c("saved_each", "float", "USD", "saved by each later request that is read from the cache"),
+    _c("break_even", "int", "requests", "until it has paid for itself, by the formula paid_once / "
+       "saved_each; missing = never"),
+    _c("break_even_simulated", "int", "requests", "the same as simulated, what later compactions "
+       "cost with it; missing = not in this session"),
+)
 PRICE_MODEL = _c("price_model", "string", "", "model whose prices and cache rules were used")
 
 TABLES: dict[str, tuple[Column, ...]] = {
-    "runs": (*RUNS, *CACHE_RUNS, *MONEY_RUNS, PRICE_MODEL),
+    "runs": (*RUNS, *CACHE_RUNS, *MONEY_RUNS, *BAND_RUNS, PRICE_MODEL, HIT_RATE_ERROR),
     "requests": (*KEY, *REQUESTS, *CACHE_REQUESTS, *MONEY_REQUESTS),
-    "compactions": (*KEY, *COMPACTIONS),
+    "compactions": (*KEY, *COMPACTIONS, *MONEY_COMPACTIONS),
 }
 
 DTYPES = {"string": "string", "int": "Int64", "float": "Float64", "bool": "boolean"}

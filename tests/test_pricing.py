@@ -154,11 +154,39 @@ def test_break_even_by_formula_and_as_simulated() -> None:
     walk = walked(session(40), "compressor", 9000, protect_last_n=4)
     run, raw = simulate(walk), raw_run(walk)
     found = break_even(walk, run, raw, price_row("claude-opus-5", "anthropic", NOVEMBER))
-    assert len(found) == sum(m.compaction.changed and not m.compaction.silent for m in walk.made)
+    assert [one.number for one in found] == [
+        n for n, made in enumerate(walk.made) if made.compaction.changed]
     for one in found:
         assert one.closed is not None
         assert (one.closed - 1) * one.each < one.once <= one.closed * one.each
-    assert all(one.simulated is None or one.simulated > 0 for one in found)
+    assert any(one.simulated for one in found)
+
+
+@pytest.mark.parametrize("strategy", ["compressor", "layered"])
+def test_the_simulated_break_even_is_where_the_costs_from_there_on_are_even(strategy: str) -> None:
+    walk = walked(session(40), strategy, 9000)
+    run, raw = simulate(walk), raw_run(walk)
+    row = price_row("claude-opus-5", "anthropic", NOVEMBER)
+    mine = {r.request: request_cost(row, r) for r in run.requests}
+    for call in run.calls:
+        mine[call.request] += request_cost(row, call)
+    other = {r.request: request_cost(row, r) for r in raw.requests}
+    found = break_even(walk, run, raw, row)
+    assert found
+    for one in found:
+        later = [n for n in sorted(mine) if n >= one.request]
+        even = [k for k in range(1, len(later) + 1)
+                if sum(mine[n] - other[n] for n in later[:k]) <= 0]
+        assert one.simulated == (even[0] if even else None)
+
+
+def test_compactions_before_one_request_are_one_price() -> None:
+    walk = walked(session(40, size=120), "layered", 12_000, threshold=8000, keep_recent=2)
+    run, raw = simulate(walk), raw_run(walk)
+    found = break_even(walk, run, raw, price_row("claude-opus-5", "anthropic", NOVEMBER))
+    changed = [m.request for m in walk.made if m.compaction.changed]
+    assert len(changed) > len(set(changed)), "micro and auto answer before the same request"
+    assert [one.request for one in found] == sorted(set(changed))
 
 
 def test_the_raw_run_is_made_once() -> None:

@@ -4,20 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from compactlab.caching.bridge import simulate
 from compactlab.caching.clock import clock
-from compactlab.columns import CACHE_REQUESTS, CACHE_RUNS, MONEY_REQUESTS, MONEY_RUNS
+from compactlab.caching.readings import readings
+from compactlab.caching.run import CacheRun
+from compactlab.caching.validate import validate
+from compactlab.columns import (
+    BAND_RUNS,
+    CACHE_REQUESTS,
+    CACHE_RUNS,
+    MONEY_COMPACTIONS,
+    MONEY_REQUESTS,
+    MONEY_RUNS,
+)
 from compactlab.errors import NoPrice
-from compactlab.pricing import PriceRow, bill, price_row, raw_run
+from compactlab.index import Index
+from compactlab.pricing import Bill, PriceRow, bill, break_even, price_row, raw_run
 from compactlab.pricing.bill import request_cost
 from compactlab.replay import Replay
 
 WHAT_IF_MODEL = "claude-sonnet-4-6"  # billed where the recording names no model with a price
 WHAT_IF_DAY = 1_793_491_200.0  # 2026-11-01, the day of the prices where there are no times
 NO_REQUEST = (None,) * (len(CACHE_REQUESTS) + len(MONEY_REQUESTS))
-NO_RUN = (None,) * (len(CACHE_RUNS) + len(MONEY_RUNS) + 1)
+NO_COMPACTION = (None,) * len(MONEY_COMPACTIONS)
+NO_RUN = (None,) * (len(CACHE_RUNS) + len(MONEY_RUNS) + len(BAND_RUNS) + 2)
 
 
 @dataclass(frozen=True)
@@ -39,23 +51,64 @@ class CacheOptions:
         return {**asdict(self), "what_if_model": WHAT_IF_MODEL}
 
 
-def columns_of(done: Replay, options: CacheOptions) -> tuple[Sequence[Any], list[Sequence[Any]]]:
-    """The columns behind a replay's own: of its run, and of each of its requests.
+class Columns(NamedTuple):
+    """What stands behind a replay's own columns, in the order of `columns.TABLES`."""
 
-    In the order of `columns.TABLES`: cache, money, model. Sessions that are derived from texts
-    without ids and usage have none of it, requests that were not served neither.
+    run: Sequence[Any]
+    requests: list[Sequence[Any]]
+    compactions: list[Sequence[Any]]
+
+
+def columns_of(done: Replay, options: CacheOptions) -> Columns:
+    """Cache, money, band, model and error of a replay.
+
+    Sessions that are derived from texts without ids and usage have none of it, requests that were
+    not served neither.
     """
+    requests: list[Sequence[Any]] = [NO_REQUEST for _ in done.sent]
+    compactions: list[Sequence[Any]] = [NO_COMPACTION for _ in done.made]
     if done.session.derived or not done.sent:
-        return NO_RUN, [NO_REQUEST for _ in done.sent]
+        return Columns(NO_RUN, requests, compactions)
     prices = prices_of(done, options)
-    settings: dict[str, Any] = {"layout": options.layout, "ttl": options.ttl,
-                                "model": prices.model, "provider": "auto"}
-    found = simulate(done, summariser_calls=options.summariser_calls, **settings)
-    paid = bill(found, prices, raw=raw_run(done, **settings))
-    rows: list[Sequence[Any]] = [NO_REQUEST for _ in done.sent]
-    for request, row in zip(found.requests, found.request_rows, strict=True):
-        rows[request.request] = (*row, float(request_cost(prices, request)))
-    return (*found.row, *paid.row, prices.model), rows
+    client: dict[str, Any] = {"layout": options.layout, "ttl": options.ttl, "model": prices.model,
+                              "provider": "auto"}
+    found = readings(done, summariser_calls=options.summariser_calls, **client)
+    raw = [raw_run(done, **client, **reading.settings) for reading in found]
+    run = found[0].run
+    paid = bill(run, prices, raw=raw[0])
+    for request, row in zip(run.requests, run.request_rows, strict=True):
+        requests[request.request] = (*row, float(request_cost(prices, request)))
+    for one in break_even(done, run, raw[0], prices):
+        compactions[one.number] = one.row
+    others = [(r.run, paid if r.run is run else bill(r.run, prices, raw=before))
+              for r, before in zip(found, raw, strict=True)]
+    return Columns((*run.row, *paid.row, *_band(others), prices.model, hit_rate_error(done.store)),
+                   requests, compactions)
+
+
+def _band(found: Sequence[tuple[CacheRun, Bill]]) -> tuple[Any, ...]:
+    """In the order of `BAND_RUNS`."""
+    reads = [run.totals["cache_read"] for run, _ in found]
+    costs = [float(paid.cost) for _, paid in found]
+    savings = [paid.cost_saving for _, paid in found if paid.cost_saving is not None]
+    return (len(found), min(reads), max(reads), min(costs), max(costs),
+            min(savings, default=None), max(savings, default=None))
+
+
+def hit_rate_error(store: Index) -> float | None:
+    """How far the simulator is from the bill of this recording; None where it says no hits.
+
+    Simulated - recorded hit rate of the session as it was, prompt sizes by our own counter. Made
+    once for an index.
+    """
+    def compared() -> float | None:
+        usages = [r.usage for r in store.session.requests if r.usage is not None]
+        if not any(u.cache_read or u.cache_write_5m or u.cache_write_1h for u in usages):
+            return None
+        (found,) = validate(store.session, store=store, questions="B")
+        return found.hit_rate_error
+
+    return store.empty().remember("hit rate error", compared)
 
 
 def check(done: Replay, options: CacheOptions) -> None:

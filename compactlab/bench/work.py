@@ -103,9 +103,11 @@ def _held(rows: Rows) -> Rows:
 def _rows(done: Replay, variant: Variant, planned: Plan) -> Rows:
     row = list(done.run_row)
     row[_SETTINGS_AT] = variant.settings
-    of_run, of_requests = columns_of(done, planned.cache)
-    requests = [(*sent, *more) for sent, more in zip(done.sent, of_requests, strict=True)]
-    return Rows([*row, *of_run], requests, done.compaction_rows)
+    more = columns_of(done, planned.cache)
+    return Rows(
+        [*row, *more.run],
+        [(*sent, *paid) for sent, paid in zip(done.sent, more.requests, strict=True)],
+        [(*made, *paid) for made, paid in zip(done.compaction_rows, more.compactions, strict=True)])
 
 
 def _failed(session: Session, variant: Variant, window: int | None, planned: Plan,

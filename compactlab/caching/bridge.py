@@ -89,7 +89,7 @@ def simulate(
         replay.session.id, provider, chosen, name, layout, lifetime,
         "recorded" if times.recorded else "assumed", times.back, summariser_calls,
         tuple(sorted(settings.items())), f"{RULES[chosen].source} ({RULES[chosen].date})",
-        tuple(walk.rows), tuple(walk.calls))
+        tuple(walk.rows), tuple(walk.calls), prefixes.tree.runs)
 
 
 def resumes(replay: Replay) -> list[CacheEvent]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from compactlab.caching.bridge import simulate
+from compactlab.caching.clock import clock
 from compactlab.caching.models import rule_of
+from compactlab.caching.parts import TTLS
 from compactlab.caching.run import CacheRun
 from compactlab.replay import Replay
 
@@ -18,6 +20,16 @@ READINGS: dict[str, tuple[dict[str, Any], ...]] = {
     "deepseek": ({"rule": "blocks"}, {"idle_ttl": 7200.0}),
     "gemini_implicit": ({"p_hit": 0.9}, {"p_hit": 0.8}, {"min_tokens": 4096}),
 }
+OF_TIME = ({"refresh": "hit_only"}, {"refresh": "prefix"}, {"upgrade": True}, {"tie_lives": True})
+OF_RUNS = ({"collapse_runs": False}, {"inside_runs": True})
+CLASSES = ("cache_read", "cache_write_5m", "cache_write_1h", "uncached")
+
+
+class Reading(NamedTuple):
+    """One reading of a provider's rule: what differs from the default, and its cache run."""
+
+    settings: dict[str, Any]
+    run: CacheRun
 
 
 class Band(NamedTuple):
@@ -29,15 +41,41 @@ class Band(NamedTuple):
     readings: int
 
 
+def readings(replay: Replay, *, provider: str = "anthropic", model: str | None = None,
+             **settings: Any) -> list[Reading]:
+    """A replay under every reading of the provider's rule, the default one first.
+
+    `settings` are those of `simulate`; a point that they set is not varied. A reading that cannot
+    differ in this session is not simulated: it shares the default's run (the same object).
+    """
+    rule, _ = rule_of(replay.session.model if model is None else model, provider)
+    given = {"provider": provider, "model": model, **settings}
+    first = simulate(replay, **given)
+    same = _without_effect(replay, first, rule)
+    return [Reading({}, first), *(
+        Reading(other, first if other in same else simulate(replay, **given, **other))
+        for other in READINGS.get(rule, ()) if not other.keys() & settings.keys())]
+
+
+def _without_effect(replay: Replay, run: CacheRun, rule: str) -> tuple[dict[str, Any], ...]:
+    """Readings of Anthropic's rule under which this run would be the same to the token.
+
+    Those of lifetimes, where the session ends before anything could expire; those of runs of tool
+    blocks, where no prompt holds one.
+    """
+    if rule != "anthropic":
+        return ()
+    found: tuple[dict[str, Any], ...] = ()
+    starts = clock(replay.session).starts
+    if run.time == "assumed" or starts[-1] - starts[0] < min(TTLS.values()):
+        found += OF_TIME
+    return found if run.tool_runs else (*found, *OF_RUNS)
+
+
 def band(replay: Replay, *, provider: str = "anthropic", model: str | None = None, **settings: Any
          ) -> Band:
     """Simulate under every reading of the provider's rule; `settings` as for `simulate`."""
-    name = replay.session.model if model is None else model
-    rule, _ = rule_of(name, provider)
-    readings = [{}, *(r for r in READINGS.get(rule, ()) if not r.keys() & settings.keys())]
-    runs = [simulate(replay, provider=provider, model=model, **{**settings, **reading})
-            for reading in readings]
-    names = ("cache_read", "cache_write_5m", "cache_write_1h", "uncached")
-    totals = [run.totals for run in runs]
-    return Band(runs[0], {n: min(t[n] for t in totals) for n in names},
-                {n: max(t[n] for t in totals) for n in names}, len(runs))
+    found = readings(replay, provider=provider, model=model, **settings)
+    totals = [reading.run.totals for reading in found]
+    return Band(found[0].run, {n: min(t[n] for t in totals) for n in CLASSES},
+                {n: max(t[n] for t in totals) for n in CLASSES}, len(found))

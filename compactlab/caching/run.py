@@ -51,7 +51,8 @@ class CacheRun:
     """A replay under one cache. `time`: recorded, or assumed (no times: nothing expires).
 
     `clock_back`: how often the recorded clock went back. `settings`: what differs from the rule's
-    defaults. Refused and unserved requests are not in it.
+    defaults. `tool_runs`: whether a prompt may hold tool uses or results one behind the other.
+    Refused and unserved requests are not in it.
     """
 
     session: str
@@ -67,6 +68,7 @@ class CacheRun:
     source: str
     requests: tuple[CachedRequest, ...]
     calls: tuple[SummaryCall, ...]
+    tool_runs: bool = True
 
     @cached_property
     def totals(self) -> dict[str, Any]:

@@ -18,7 +18,7 @@ class Tree:
     """
 
     __slots__ = ("_common", "children", "depth", "key", "kind", "level", "parent",
-                 "position", "size", "tokens")
+                 "position", "runs", "size", "tokens")
 
     def __init__(self) -> None:
         self.children: dict[tuple[int, Hashable], int] = {}
@@ -27,6 +27,7 @@ class Tree:
         self.kind, self.level = [""], [""]
         self.key: list[Hashable] = [None]
         self._common: dict[tuple[int, int], int] = {}
+        self.runs = False  # whether any prompt holds a run
 
     def child(self, node: int, key: Hashable, tokens: int, kind: str = "text",
               level: str = "messages") -> int:
@@ -36,6 +37,7 @@ class Tree:
         if found is None:
             found = self.children[at] = len(self.parent)
             run = kind in RUNS and kind == self.kind[node]
+            self.runs = self.runs or run
             self.parent.append(node)
             self.position.append(self.position[node] if run else node)
             self.size.append(tokens)

@@ -62,6 +62,14 @@ class Validation:
     differences: tuple[Difference, ...]
 
     @property
+    def hit_rate_error(self) -> float:
+        """Simulated - recorded hit rate, as a share."""
+        read = sum(u.cache_read for _, u, _ in self.pairs)
+        mine = sum(m.read for _, _, m in self.pairs)
+        return (_share(mine, sum(m.total for _, _, m in self.pairs))
+                - _share(read, sum(u.prompt for _, u, _ in self.pairs)))
+
+    @property
     def row(self) -> tuple[Any, ...]:
         """In the order of `VALIDATION`."""
         s = self.session
@@ -70,7 +78,6 @@ class Validation:
         prompt = sum(u.prompt for _, u, _ in self.pairs)
         mine = sum(m.read for _, _, m in self.pairs)
         wrote = sum(m.write_5m + m.write_1h for _, _, m in self.pairs)
-        total = sum(m.total for _, _, m in self.pairs)
         sizes = sum(abs(m.total - u.prompt) for _, u, m in self.pairs)
         apart: Counter[str] = Counter()
         for difference in self.differences:
@@ -80,7 +87,7 @@ class Validation:
         return (s.id, s.format, s.model, self.question, len(self.pairs),
                 _share(sizes, prompt), read, mine, _share(mine - read, read),
                 write, wrote, _share(wrote - write, write),
-                100 * (_share(mine, total) - _share(read, prompt)), _share(close, len(self.pairs)),
+                100 * self.hit_rate_error, _share(close, len(self.pairs)),
                 differing, _share(apart["unexplained"], differing),
                 ", ".join(f"{k} {v}" for k, v in apart.most_common()))
 

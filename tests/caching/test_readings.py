@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from compactlab.caching.readings import band
+import msgspec
+
+from compactlab.caching import simulate
+from compactlab.caching.readings import OF_RUNS, OF_TIME, band, readings
+from compactlab.session import Message, Request, Session, Text, ToolCall, ToolResult
 from tests.caching.test_bridge import session, walked
 
 
@@ -20,3 +24,28 @@ def test_a_reading_that_is_set_is_not_varied() -> None:
 def test_gemini_has_a_chance_of_a_hit_and_so_a_band() -> None:
     found = band(walked(session(60, gap=10)), provider="gemini_implicit", model="gemini-2.5-pro")
     assert found.low["cache_read"] < found.high["cache_read"]
+
+
+def test_readings_that_cannot_differ_are_not_simulated_again() -> None:
+    short = readings(walked(session(3, gap=10)))
+    assert [r.run is short[0].run for r in short] == [True] * 7, "no time to expire, no runs"
+    long = readings(walked(session(30, gap=200)))
+    apart = [r.settings for r in long if r.run is not long[0].run]
+    assert apart == list(OF_TIME)
+    for reading in long:
+        again = simulate(walked(session(30, gap=200)), **reading.settings)
+        assert again.requests == reading.run.requests
+
+
+def test_runs_of_tool_blocks_are_seen() -> None:
+    one = session(4)
+    calls = Message("assistant", (ToolCall("a", "run", "{}"), ToolCall("b", "run", "{}")),
+                    "assistant")
+    results = [Message("tool", (ToolResult(name, (Text("out"),)),), "tool") for name in "ab"]
+    more = Session("s", "test", (*one.messages, calls, *results), (
+        *one.requests, Request(len(one.messages)), Request(len(one.messages) + 3)),
+        model="claude-opus-5", provider="anthropic")
+    more = msgspec.structs.replace(more, messages=(*more.messages, Message(
+        "assistant", (Text("done"),), "assistant")))
+    found = readings(walked(more))
+    assert [r.settings for r in found if r.run is not found[0].run] == list(OF_RUNS)
