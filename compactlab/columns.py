@@ -157,8 +157,8 @@ MONEY_COMPACTIONS = (  # of all compactions before one request, at the last of t
     _c("saved_each", "float", "USD", "saved by each later request that is read from the cache"),
     _c("break_even", "int", "requests", "until it has paid for itself, by the formula paid_once / "
        "saved_each; missing = never"),
-    _c("break_even_simulated", "int", "requests", "the same as simulated, what later compactions "
-       "cost with it; missing = not in this session"),
+    _c("break_even_simulated", "int", "requests", "the same as simulated; missing = not before the "
+       "next compaction or the end of the session"),
 )
 PRICE_MODEL = _c("price_model", "string", "", "model whose prices and cache rules were used")
 

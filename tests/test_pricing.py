@@ -25,6 +25,7 @@ from compactlab.pricing import (
     total_cost,
 )
 from compactlab.pricing.bill import request_cost
+from compactlab.pricing.break_even import _without
 from tests.caching.test_bridge import session, walked
 
 NOVEMBER = 1_793_491_200.0  # 2026-11-01
@@ -151,7 +152,7 @@ def test_without_compaction_cost_and_raw_cost_are_equal() -> None:
 
 
 def test_break_even_by_formula_and_as_simulated() -> None:
-    walk = walked(session(40), "compressor", 9000, protect_last_n=4)
+    walk = walked(session(60), "compressor", 20_000, protect_last_n=4)
     run, raw = simulate(walk), raw_run(walk)
     found = break_even(walk, run, raw, price_row("claude-opus-5", "anthropic", NOVEMBER))
     assert [one.number for one in found] == [
@@ -159,25 +160,32 @@ def test_break_even_by_formula_and_as_simulated() -> None:
     for one in found:
         assert one.closed is not None
         assert (one.closed - 1) * one.each < one.once <= one.closed * one.each
-    assert any(one.simulated for one in found)
+    first = found[0]
+    assert first.simulated is not None
+    assert first.closed is not None
+    assert abs(first.simulated - first.closed) <= 1, "nothing but hits behind it"
 
 
-@pytest.mark.parametrize("strategy", ["compressor", "layered"])
-def test_the_simulated_break_even_is_where_the_costs_from_there_on_are_even(strategy: str) -> None:
-    walk = walked(session(40), strategy, 9000)
+def test_the_first_break_even_is_where_both_runs_have_cost_the_same_since_it() -> None:
+    walk = walked(session(60), "compressor", 20_000, protect_last_n=4)
     run, raw = simulate(walk), raw_run(walk)
     row = price_row("claude-opus-5", "anthropic", NOVEMBER)
+    first, second = break_even(walk, run, raw, row)[:2]
     mine = {r.request: request_cost(row, r) for r in run.requests}
-    for call in run.calls:
-        mine[call.request] += request_cost(row, call)
     other = {r.request: request_cost(row, r) for r in raw.requests}
-    found = break_even(walk, run, raw, row)
-    assert found
-    for one in found:
-        later = [n for n in sorted(mine) if n >= one.request]
-        even = [k for k in range(1, len(later) + 1)
-                if sum(mine[n] - other[n] for n in later[:k]) <= 0]
-        assert one.simulated == (even[0] if even else None)
+    until = [n for n in sorted(mine) if first.request <= n < second.request]
+    spent = sum(request_cost(row, call) for call in run.calls if call.request <= first.request)
+    even = [count for count in range(1, len(until) + 1)
+            if spent + sum(mine[n] - other[n] for n in until[:count]) <= 0]
+    assert first.simulated == (even[0] if even else None)
+
+
+def test_without_a_compaction_the_prompt_is_the_raw_one_less_what_was_gone_before() -> None:
+    head, hit, miss = 100, asked(50, cache_read=950), asked(1_000, cache_read=100)
+    assert _without(hit, 300, head)[1:5] == (650, 0, 0, 50)
+    assert _without(miss, 300, head)[1:5] == (100, 0, 0, 700)
+    assert _without(hit, 900, head)[1:5] == (100, 0, 0, 0)
+    assert _without(hit, -5, head) == hit
 
 
 def test_compactions_before_one_request_are_one_price() -> None:

@@ -1,5 +1,6 @@
 """Table in, figure or small table out: what a replay, or a comparison of strategies, shows."""
 
+from compactlab.charts.break_even import break_even, break_even_table
 from compactlab.charts.caching import hits, misses
 from compactlab.charts.levels import effective_rate, levels
 from compactlab.charts.means import means
@@ -20,6 +21,8 @@ from compactlab.charts.tables import (
 
 __all__ = [
     "agreement",
+    "break_even",
+    "break_even_table",
     "by_format",
     "compaction_list",
     "comparison",

@@ -166,7 +166,8 @@ def money_table(runs: pd.DataFrame) -> pd.DataFrame:
     """A line a kind of head, window and strategy: savings of both kinds, and where money went.
 
     `cost`, `summaries` and `bust` are USD, sums over all sessions with a simulated cache; the
-    savings are means over the sessions served whole.
+    savings are means over the sessions served whole. `other readings`: least and most cost under
+    the readings of what the provider's documentation leaves open.
     """
     import pandas as pd
 
@@ -184,12 +185,21 @@ def money_table(runs: pd.DataFrame) -> pd.DataFrame:
             "tokens saved": _share(row, "tokens"), "money saved": _share(row, "money"),
             "verdict": row["quadrant"], "hit rate": paper.percent(read / prompt) if prompt
             else NONE, "cost": dollars(group["cost"]),
+            "other readings": _readings(group),
             "uncompacted": dollars(group["cost_raw"]),
             "summaries": dollars(group["summariser_cost"]),
             "bust tokens": paper.kilo(float(paper.numbers(group["bust_tokens"]).sum())),
             "bust": dollars(group["bust_cost"]),
         })
     return pd.DataFrame(lines).set_index(["head", "window", "strategy"]) if lines else known
+
+
+def _readings(group: pd.DataFrame) -> str:
+    """The band of the cost; a dash where the readings make no difference."""
+    if "cost_low" not in group:
+        return NONE
+    low, high = dollars(group["cost_low"]), dollars(group["cost_high"])
+    return NONE if low == high else f"{low} to {high}"
 
 
 def _share(row: Any, name: str) -> str:
