@@ -106,7 +106,8 @@ def _bytes(session: Session, after: History, form: str, target: Path) -> bytes:
 
     messages = tuple(after)
     if form == "own":
-        new = msgspec.structs.replace(session, messages=messages, requests=(), compactions=())
+        new = msgspec.structs.replace(session, messages=messages, requests=(), compactions=(),
+                                      events=())
         data = own.write([new])
     elif form == "openai":
         data = openai_chat.write(messages, session.tools) + b"\n"

@@ -14,7 +14,7 @@ from compactlab.errors import BadSession
 from compactlab.formats import jsonl
 from compactlab.formats.files import write_bytes
 from compactlab.formats.pairing import repaired
-from compactlab.session import Message, RecordedCompaction, Request, Session
+from compactlab.session import Event, Message, RecordedCompaction, Request, Session
 
 NAME = "own"
 VERSION = 1
@@ -28,7 +28,7 @@ class Header(msgspec.Struct, frozen=True, tag_field="record", tag="compactlab"):
 
 
 class About(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="record", tag="session"):
-    """Opens a session: all of it but messages, requests and compactions."""
+    """Opens a session: all of it but messages, requests, compactions and events."""
 
     id: str
     format: str
@@ -60,7 +60,13 @@ class Compacted(msgspec.Struct, frozen=True, tag_field="record", tag="compaction
     compaction: RecordedCompaction
 
 
-Record: TypeAlias = Header | About | Said | Asked | Compacted
+class Happened(msgspec.Struct, frozen=True, tag_field="record", tag="event"):
+    """Something outside the conversation; its `at` is an index as in `Said`."""
+
+    event: Event
+
+
+Record: TypeAlias = Header | About | Said | Asked | Compacted | Happened
 
 
 class _First(msgspec.Struct):
@@ -125,14 +131,17 @@ class _Draft:
         self.last = -1
         self.requests: list[Request] = []
         self.compactions: list[RecordedCompaction] = []
+        self.events: list[Event] = []
         self.lost: Counter[str] = Counter()
 
-    def take(self, record: Said | Asked | Compacted) -> bool:
+    def take(self, record: Said | Asked | Compacted | Happened) -> bool:
         """Add a record; False for a message that belongs to another session."""
         if isinstance(record, Asked):
             self.requests.append(record.request)
         elif isinstance(record, Compacted):
             self.compactions.append(record.compaction)
+        elif isinstance(record, Happened):
+            self.events.append(record.event)
         else:
             if record.index <= self.last:
                 return False
@@ -162,14 +171,18 @@ class _Draft:
             self.about.parent,
             self.about.derived,
             self.about.skipped,
+            tuple(msgspec.structs.replace(event, at=self._now(event.at)) for event in self.events),
         )
         return _mended(session, self.lost) if self.lost else session
 
     def _moved(self, compaction: RecordedCompaction) -> RecordedCompaction:
         """The compaction with its indexes as they are now that lines may be lost."""
-        at = sum(index < compaction.at for index in self.where)
         kept = tuple(self.where[index] for index in compaction.kept if index in self.where)
-        return msgspec.structs.replace(compaction, at=at, kept=kept)
+        return msgspec.structs.replace(compaction, at=self._now(compaction.at), kept=kept)
+
+    def _now(self, at: int) -> int:
+        """The index of the first message that stood at this place or behind it."""
+        return sum(index < at for index in self.where)
 
 
 def _mended(session: Session, lost: Counter[str]) -> Session:
@@ -197,6 +210,8 @@ def _mended(session: Session, lost: Counter[str]) -> Session:
             for compaction in session.compactions
         ),
         skipped=tuple(sorted(skipped.items())),
+        events=tuple(msgspec.structs.replace(event, at=place(event.at))
+                     for event in session.events),
     )
 
 
@@ -210,6 +225,7 @@ def records(sessions: Iterable[Session]) -> Iterator[Record]:
         yield from (Said(index, message) for index, message in enumerate(s.messages))
         yield from (Asked(request) for request in s.requests)
         yield from (Compacted(compaction) for compaction in s.compactions)
+        yield from (Happened(event) for event in s.events)
 
 
 def write(sessions: Iterable[Session]) -> bytes:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from compactlab.errors import BadSession
 from compactlab.formats import load, own, sniff
 from compactlab.session import (
+    Event,
     Image,
     Message,
     Opaque,
@@ -87,6 +88,8 @@ def sessions(draw: st.DrawFn) -> Session:
         parent=draw(words),
         derived=draw(st.booleans()),
         skipped=draw(st.lists(st.tuples(words, numbers), max_size=2).map(tuple)),
+        events=draw(st.lists(st.builds(Event, st.integers(0, len(said)), words, words),
+                             max_size=2).map(tuple)),
     )
 
 
@@ -114,6 +117,7 @@ def small() -> Session:
         (Request(1, "m1", "a-model", 1.7, usage),),
         (RecordedCompaction(3, "auto", "so far", 9000, None, (1, 2)),),
         skipped=(("broken_line", 1),),
+        events=(Event(3, "resume", "a last-prompt line"),),
     )
 
 
@@ -128,7 +132,7 @@ def test_a_file_opens_with_its_version_and_holds_one_record_a_line() -> None:
     lines = own.write([small()]).splitlines()
     assert lines[0] == b'{"record":"compactlab","version":1}'
     records = [msgspec.json.decode(line)["record"] for line in lines]
-    assert records == ["compactlab", "session", *["message"] * 4, "request", "compaction"]
+    assert records == ["compactlab", "session", *["message"] * 4, "request", "compaction", "event"]
 
 
 def test_another_version_is_refused_by_name(tmp_path: Path) -> None:
@@ -162,6 +166,7 @@ def test_a_lost_message_shifts_nothing_and_is_counted() -> None:
     assert session.messages == small().messages[1:]
     assert session.requests[0].message == 0
     assert (session.compactions[0].at, session.compactions[0].kept) == (2, (0, 1))
+    assert session.events[0].at == 2
     assert dict(session.skipped) == {"broken_line": 2}
 
 
@@ -181,11 +186,12 @@ def test_a_torn_last_line_costs_that_line_only() -> None:
     data = own.write([small()])
     session = own.read(FILE, data[:-10])[0]
     assert session.messages == small().messages
-    assert session.compactions == ()
+    assert session.compactions == small().compactions
+    assert session.events == ()
     assert dict(session.skipped)["broken_line"] == 2
 
 
-@pytest.mark.parametrize("lost", [1, 8])
+@pytest.mark.parametrize("lost", [1, 9])
 def test_messages_without_their_session_are_an_error_that_names_the_line(lost: int) -> None:
     lines = own.write([small(), small()]).splitlines(keepends=True)
     assert msgspec.json.decode(lines.pop(lost))["record"] == "session"
@@ -206,6 +212,7 @@ def test_a_lone_surrogate_is_written_as_a_replacement_character() -> None:
         messages=(Message("user", (Text("half \udcb2 a pair"),)),),
         requests=(),
         compactions=(),
+        events=(),
     )
     assert own.read(FILE, own.write([session]))[0].messages[0].text == "half \ufffd a pair"
 
