@@ -69,3 +69,18 @@ def test_quality_rows_can_be_had_as_json(capsys: pytest.CaptureFixture[str]) -> 
     assert main(["quality", str(SHIPPED), "--strategies", "layered", "--cuts", "1", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert {row["metric"] for row in rows} >= {"size", "frr", "bound_frr", "constraint_retention"}
+
+
+def test_a_run_says_how_far_its_simulated_cache_can_be_trusted(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = sorted((corpus / "charming-with-claude").glob("*.jsonl"))[0]
+    assert main(["run", str(file), "--strategies", "raw", "--windows", "200K", "--out",
+                 str(tmp_path / "billed")]) == 0
+    assert "points off the billed ones (median of 1 session" in " ".join(
+        capsys.readouterr().out.split())
+    assert main(["run", str(Path("datasets", "jinja2-lost-branch.jsonl.gz")), "--strategies",
+                 "layered", "--windows", "64K", "--out", str(tmp_path / "made")]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "error of the simulated cache: not known" in said
+    assert "other readings change a run's cost by -" in said
