@@ -162,11 +162,37 @@ MONEY_COMPACTIONS = (  # of all compactions before one request, at the last of t
 )
 PRICE_MODEL = _c("price_model", "string", "", "model whose prices and cache rules were used")
 
+FLAG = _c("flag", "string", "", "why it stays out of the headline: after or before a recorded "
+          "compaction, few needs, silent (such a compaction removes next to nothing), stub (never "
+          "scored), unserved (the request was refused), nothing removed; empty = it is in it")
+# What survives: long rows, one for each metric at each place.
+QUALITY = (
+    _c("view", "string", "", "compaction: what one of them removed; cut: everything before a "
+       "request, at the same requests of a session for all strategies"),
+    _c("request", "int", "", "number of the request at the cut, or of the next one to be sent"),
+    _c("compaction", "int", "", "number of the replay's row in compactions, from 0; missing at a "
+       "cut"),
+    _c("headline", "bool", "", "whether it counts for the headline"),
+    FLAG,
+    _c("metric", "string", "", "name of the metric: what it holds stands in the manifest"),
+    _c("value", "float", "", "the figure; missing where it is taken over nothing"),
+    _c("n", "int", "", "over how many things it is taken"),
+)
+# Of the view `cut`, in the headline rows of one replay.
+KEPT = (
+    _c("frr", "float", "share", "forward-reference recall, mean over the cuts: what the agent "
+       "needed later that was still there; an upper bound on what a model would recall"),
+    _c("bound_frr", "float", "share", "the same, only where it stood among its neighbours"),
+    _c("cuts", "int", "cuts", "cuts that have a value"),
+)
+
 TABLES: dict[str, tuple[Column, ...]] = {
     "runs": (*RUNS, *CACHE_RUNS, *MONEY_RUNS, *BAND_RUNS, PRICE_MODEL, HIT_RATE_ERROR),
     "requests": (*KEY, *REQUESTS, *CACHE_REQUESTS, *MONEY_REQUESTS),
     "compactions": (*KEY, *COMPACTIONS, *MONEY_COMPACTIONS),
+    "quality": (*KEY, *QUALITY),
 }
+WHEN_ASKED = ("quality",)  # the tables that a run has only when they were asked for
 
 DTYPES = {"string": "string", "int": "Int64", "float": "Float64", "bool": "boolean"}
 

@@ -277,4 +277,4 @@ def test_the_description_of_a_plan_holds_every_setting_and_is_json() -> None:
 
 def test_the_face_and_the_room_are_the_same_function() -> None:
     assert bench_face is bench
-    assert set(TABLES) == {"runs", "requests", "compactions"}
+    assert set(TABLES) == {"runs", "requests", "compactions", "quality"}

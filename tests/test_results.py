@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from compactlab import results
-from compactlab.columns import COMPACTIONS, KEY, REQUESTS, RUNS, TABLES, Column, frame
+from compactlab.columns import COMPACTIONS, KEY, QUALITY, REQUESTS, RUNS, TABLES, Column, frame
 from compactlab.errors import BadRun, UnknownName
 from compactlab.results import Rows, RunFolder
 
@@ -30,6 +30,7 @@ def rows(session: str = "s1", requests: int = 3) -> Rows:
         row(RUNS, session=session, max_level=None, status="ok", served_share=1.0),
         [row(REQUESTS, request=n, level=None if n else 0) for n in range(requests)],
         [row(COMPACTIONS, request=1, summary_tokens=None)],
+        [row(QUALITY, metric=name, compaction=None) for name in ("frr", "bound_frr")],
     )
 
 
@@ -50,7 +51,7 @@ def test_tables_have_the_documented_columns_in_order_and_keys_in_front() -> None
 
 def test_a_run_without_rows_still_has_typed_tables(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path / "run", "x")
-    folder.finish(results.join([]), {"run": "x"})
+    folder.finish(results.tables([], quality=True), {"run": "x"})
     for name, columns in TABLES.items():
         assert list(results.read(folder.folder, name).columns) == [c.name for c in columns]
 
@@ -70,18 +71,17 @@ def test_rows_are_read_back_and_chosen_by_column(tmp_path: Path) -> None:
     assert list(results.read(tmp_path)["session"]) == ["s1", "s2"]
     assert list(results.read(tmp_path, session="s2")["session"]) == ["s2"]
     assert len(results.read(tmp_path, "requests", session=["s1"], request=[0, 2])) == 2
-    with pytest.raises(UnknownName, match="choose one of compactions, requests, runs"):
+    with pytest.raises(UnknownName, match="choose one of compactions, quality, requests, runs"):
         results.read(tmp_path, "request")
     with pytest.raises(UnknownName, match="unknown column 'sesion'"):
         results.read(tmp_path, sesion="s1")
 
 
 def test_frames_have_the_types_of_a_replays_own_tables(tmp_path: Path) -> None:
-    RunFolder(tmp_path, "x").finish(results.tables([rows()]), {"run": "x"})
+    RunFolder(tmp_path, "x").finish(results.tables([rows()], quality=True), {"run": "x"})
     found = rows()
     for name, columns in TABLES.items():
-        table = [*found.requests, *found.compactions]
-        given = {"runs": [found.run], "requests": table[:3], "compactions": table[3:]}[name]
+        given = [found.run] if name == "runs" else getattr(found, name)
         whole = [(*found.run[: len(KEY)], *r) if name != "runs" else r for r in given]
         whole = [(*r, *[None] * (len(columns) - len(r))) for r in whole]
         pd.testing.assert_frame_equal(results.read(tmp_path, name), frame(columns, whole))

@@ -11,6 +11,7 @@ from typing import Any
 
 from compactlab.bench.cache import CacheOptions, check
 from compactlab.errors import BadSetting
+from compactlab.quality.replayed import described as at_cuts
 from compactlab.replay import replay
 from compactlab.session import Session
 from compactlab.setting import Setting, settings_of
@@ -41,7 +42,10 @@ class Variant:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is done with every session; `options` are replay's own arguments."""
+    """What is done with every session; `options` are replay's own arguments.
+
+    `quality`: whether what survives is measured too.
+    """
 
     variants: tuple[Variant, ...]
     windows: tuple[int | None, ...]
@@ -49,6 +53,7 @@ class Plan:
     tokenizer: str = "auto"
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     cache: CacheOptions = dataclasses.field(default_factory=CacheOptions)
+    quality: bool = False
 
     @property
     def replays(self) -> int:
@@ -67,6 +72,7 @@ class Plan:
             "tokenizer": self.tokenizer,
             "options": {name: _plain(self.options[name]) for name in sorted(self.options)},
             "cache": self.cache.described(),
+            "quality": at_cuts() if self.quality else None,
             "seed": None,
         }
 
@@ -78,6 +84,7 @@ def plan(
     summariser: str | Summariser = "extractive",
     tokenizer: str = "auto",
     cache: CacheOptions | None = None,
+    quality: bool = False,
     **settings: Any,
 ) -> Plan:
     """Check everything before anything runs.
@@ -85,8 +92,8 @@ def plan(
     Strategies are presets' names (`a+b` is a pipeline of two), strategies or pipelines. A setting
     goes to every strategy that has it, `**{"compressor.threshold": 0.6}` to that one alone; a list
     or tuple of values are alternatives, each of which is run. Among the settings may be replay's
-    own arguments (`on_stop`, `reserve_output`, …), one value each. Raises UnknownName and
-    BadSetting with the valid choices.
+    own arguments (`on_stop`, `reserve_output`, …), one value each. `quality`: measure what
+    survives too. Raises UnknownName and BadSetting with the valid choices.
     """
     options = {name: settings.pop(name) for name in REPLAY_OPTIONS if name in settings}
     _check_options(options)
@@ -96,7 +103,7 @@ def plan(
     variants = [v for strategy in wanted for v in _variants(strategy, settings, wanted)]
     _check_used(settings, wanted)
     found = Plan(tuple(dict.fromkeys(variants)), tuple(_several(windows)), summariser,
-                 tokenizer, options, cache or CacheOptions())
+                 tokenizer, options, cache or CacheOptions(), quality)
     find_summariser(summariser)
     counter(tokenizer)
     _check_by_replaying_nothing(found)

@@ -14,6 +14,7 @@ from compactlab.columns import KEY, TABLES
 from compactlab.counting import texts_of
 from compactlab.errors import BadRun, BadSetting, CompactlabError, NoVocabulary
 from compactlab.index import Index
+from compactlab.quality.replayed import quality_rows
 from compactlab.replay import Replay, index, replay
 from compactlab.results.tables import Rows, Tables, join, tables
 from compactlab.session import Session
@@ -34,8 +35,9 @@ def run(
     on_done: OnDone | None = None,
     kept: Mapping[int, Tables] | None = None,
 ) -> Tables:
-    """The three tables of a bench; `kept` are tables by position that need no work any more.
+    """The tables of a bench, that of quality if it is planned.
 
+    `kept` are tables by position that need no work any more.
     `on_done(position, tables)` is called as each session is finished, the largest ones first.
     """
     if workers < 1:
@@ -49,7 +51,8 @@ def run(
         found[at] = made
         if on_done:
             on_done(at, made)
-    return join([found[at] for at in range(len(named))])
+    return join([found[at] for at in range(len(named))]
+                or [tables((), quality=planned.quality)])
 
 
 def size(session: Session) -> int:
@@ -81,7 +84,7 @@ def work(session: Session, planned: Plan) -> Tables:
             raise
         except Exception as error:  # noqa: BLE001  # the one broad catch: a session costs its rows
             rows.append(_failed(session, variant, window, planned, error))
-    return tables(rows)
+    return tables(rows, quality=planned.quality)
 
 
 def _replayed(session: Session, variant: Variant, window: int | None, planned: Plan,
@@ -107,7 +110,8 @@ def _rows(done: Replay, variant: Variant, planned: Plan) -> Rows:
     return Rows(
         [*row, *more.run],
         [(*sent, *paid) for sent, paid in zip(done.sent, more.requests, strict=True)],
-        [(*made, *paid) for made, paid in zip(done.compaction_rows, more.compactions, strict=True)])
+        [(*made, *paid) for made, paid in zip(done.compaction_rows, more.compactions, strict=True)],
+        quality_rows(done) if planned.quality else ())
 
 
 def _failed(session: Session, variant: Variant, window: int | None, planned: Plan,

@@ -12,6 +12,7 @@ from compactlab.quality.cuts import Cut, at_cut, cuts, span_at
 from compactlab.quality.profile import MEASURES
 from compactlab.quality.recall import losses
 from compactlab.quality.repeated import survival_by_round
+from compactlab.quality.replayed import sent_at
 from compactlab.quality.survives import Span
 from compactlab.quality.table import quality_table
 from compactlab.replay import Replay, replay
@@ -75,10 +76,10 @@ def _needs(done: Replay, spans: dict[Cut, Span], label: str) -> Iterator[tuple[A
     """Every need at every cut that the strategy was served at, with its fate."""
     session, store = done.session, done.store
     for cut, span in spans.items():
-        history = done.prompt(cut.request)
-        if history is None:
+        sent = sent_at(done, cut.request)
+        if sent is None:
             continue
-        case = at_cut(span, history.since(history.lead))
+        case = at_cut(span, sent)
         for loss in losses(case):
             where = span.future[loss.at]
             fate = LOST if not loss.survived else KEPT if loss.bound else NAME_ONLY

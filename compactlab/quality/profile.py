@@ -7,7 +7,7 @@ from functools import cache, partial
 from math import nan
 from typing import TYPE_CHECKING, NamedTuple
 
-from compactlab.columns import Column
+from compactlab.columns import FLAG, Column
 from compactlab.history import Store
 from compactlab.quality import artifacts, constraints, controls, cost, recall
 from compactlab.quality.cuts import (
@@ -102,6 +102,7 @@ MEASURES: tuple[Measure, ...] = (
     Measure("redundancy", artifacts.redundancy, "share", "0-1, low is good",
             "share of the summary's runs of eight words that are repetitions", "runs"),
 )
+SOUND = Column("sound", "bool", "", "the structure gate: no orphan, valid roles and arguments")
 STUB = "stub"  # the flag of what is never scored
 HEADLINE = ("frr", "bound_frr")
 HIGH_IS_BAD = ("size", "budget", "refetch_tokens", "novel_anchors", "redundancy")
@@ -110,16 +111,19 @@ HIGH_IS_BAD = ("size", "budget", "refetch_tokens", "novel_anchors", "redundancy"
 @cache
 def columns() -> tuple[Column, ...]:
     """The columns of a row, documented; each metric has its `n` behind it."""
-    found = [
-        Column("flag", "string", "", "why it stays out of the headline: after or before a recorded "
-               "compaction, few needs, stub (never scored), nothing removed; empty = it is in it"),
-        Column("sound", "bool", "", "the structure gate: no orphan, valid roles and arguments"),
-    ]
+    found = [FLAG, SOUND]
     for measure in MEASURES:
         found.append(Column(measure.name, "float", measure.unit,
                             f"{measure.help} ({measure.range})"))
         found.append(Column(f"{measure.name}_n", "int", "", f"n of it: {measure.counts}"))
     return tuple(found)
+
+
+def explained() -> list[dict[str, str]]:
+    """Every metric of a long table by name: its unit, its range, what it holds, what n counts."""
+    sound = {"name": SOUND.name, "unit": "", "range": "0 or 1", "help": SOUND.help, "n": "1"}
+    return [sound, *({"name": m.name, "unit": m.unit, "range": m.range, "help": m.help,
+                      "n": m.counts} for m in MEASURES)]
 
 
 Row = dict[str, object]

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import fsum, isnan, nan
+from math import fsum, isnan
 from typing import TYPE_CHECKING, NamedTuple
 
-from compactlab.columns import Column, frame
+from compactlab.columns import KEY, QUALITY, Column, frame
 from compactlab.errors import SummaryFailed, UnknownName
 from compactlab.index import Index, index
 from compactlab.quality import statistics
 from compactlab.quality.controls import CONTROLS
-from compactlab.quality.cuts import BUDGETS, CUTS, Cut, cuts, span_at
-from compactlab.quality.profile import MEASURES, Row, contestant, profile
+from compactlab.quality.cuts import BUDGETS, CUTS, Cut
+from compactlab.quality.profile import MEASURES, Row, contestant
+from compactlab.quality.replayed import CUT, figures, replayed, spans_of
 from compactlab.quality.survives import HORIZON, Span
-from compactlab.replay import Replay, replay
+from compactlab.replay import replay
 from compactlab.session import Session
 from compactlab.strategies.presets import StrategyLike
 from compactlab.summarise import find as find_summariser
@@ -24,22 +25,16 @@ if TYPE_CHECKING:
 
 WINDOWS: tuple[int | None, ...] = (64_000,)
 SUMMARISERS = ("extractive", "fallback")
-UNSERVED = "unserved"
 
+_KNOWN = {column.name: column for column in (*KEY, *QUALITY)}
 COLUMNS = (
-    Column("session", "string", "", "id of the session"),
-    Column("format", "string", "", "format that the session was read from"),
+    _KNOWN["session"],
+    _KNOWN["format"],
     Column("strategy", "string", "", "strategy, summariser or control"),
-    Column("view", "string", "", "cut: everything before a request; compaction: what one removed"),
+    _KNOWN["view"],
     Column("window", "int", "tokens", "window of the replay; missing for summarisers, controls"),
     Column("budget", "float", "share", "share of Z's tokens given; missing = its own size"),
-    Column("request", "int", "", "number of the request at the cut or after the compaction"),
-    Column("headline", "bool", "", "whether it counts for the headline"),
-    Column("flag", "string", "", "why not: after, before a recorded compaction, few needs, stub, "
-           "unserved (the strategy had the request refused), nothing removed"),
-    Column("metric", "string", "", "see profile.MEASURES; `sound` is the structure gate, 0 or 1"),
-    Column("value", "float", "", "the figure; missing where it is taken over nothing"),
-    Column("n", "int", "", "over how many things it is taken"),
+    *(_KNOWN[name] for name in ("request", "headline", "flag", "metric", "value", "n")),
 )
 
 SUMMARY = (
@@ -107,36 +102,14 @@ def _rows(session: Session, store: Index, strategies: Sequence[StrategyLike],
           windows: Sequence[int | None], budgets: Sequence[float], summarisers: Sequence[str],
           chosen: Sequence[str], count: int, horizon: int, summariser: str,
           only: tuple[str, ...]) -> Iterator[tuple[Key, Row]]:
-    places = cuts(session, count, horizon)
-    spans = {cut: span_at(session, cut.at, store, horizon) for cut in places}
+    spans = spans_of(session, store, count, horizon)
     for strategy in strategies:
         for window in windows:
             done = replay(session, strategy, window=window, store=store, summariser=summariser)
-            yield from _replayed(done, spans, horizon, only)
+            for place, row in replayed(done, spans, horizon, only, silent=False):
+                yield Key(done.strategy, place.view, done.window, None, place.request), row
     for cut, span in spans.items():
         yield from _matched(cut, span, budgets, summarisers, chosen, only)
-
-
-def _replayed(done: Replay, spans: dict[Cut, Span], horizon: int,
-              only: tuple[str, ...]) -> Iterator[tuple[Key, Row]]:
-    for cut, span in spans.items():
-        history = done.prompt(cut.request) if cut.request < len(done.sent) else None
-        row = _unserved(cut, only) if history is None else contestant(
-            span, history.since(history.lead), None, cut.flag, only)
-        yield Key(done.strategy, "cut", done.window, None, cut.request), row
-    for made in done.made:
-        if made.compaction.changed and not made.compaction.silent:
-            row = profile(done, made, horizon, only)
-            yield Key(done.strategy, "compaction", done.window, None, made.request), row
-
-
-def _unserved(cut: Cut, only: tuple[str, ...]) -> Row:
-    """A request that the strategy never got served: no figure, and it is said."""
-    row: Row = {"flag": cut.flag or UNSERVED}
-    for measure in MEASURES:
-        if not only or measure.name in only:
-            row[measure.name], row[f"{measure.name}_n"] = nan, 0
-    return row
 
 
 def _without_newest(only: tuple[str, ...]) -> tuple[str, ...]:
@@ -152,27 +125,20 @@ def _matched(cut: Cut, span: Span, budgets: Sequence[float], summarisers: Sequen
         limit = int(share * span.removed_tokens)
         for name in chosen:
             text = CONTROLS[name](span.removed, limit, span.store)
-            yield (Key(name, "cut", None, share, cut.request),
+            yield (Key(name, CUT, None, share, cut.request),
                    contestant(span, text, share, cut.flag, only))
         for name in summarisers:
             try:
                 row = contestant(span, find_summariser(name)[1], share, cut.flag, only)
             except SummaryFailed:  # no room for a word: an empty summary
                 row = contestant(span, "", share, cut.flag, only)
-            yield Key(name, "cut", None, share, cut.request), row
+            yield Key(name, CUT, None, share, cut.request), row
 
 
 def _long(session: Session, key: Key, row: Row) -> Iterator[tuple[object, ...]]:
-    flag = str(row["flag"])
     start = (session.id, session.format, key.strategy, key.view, key.window, key.budget,
-             key.request, not flag, flag)
-    if "sound" in row:
-        yield (*start, "sound", float(bool(row["sound"])), 1)
-    for measure in MEASURES:
-        value = row.get(measure.name)
-        if isinstance(value, int | float):
-            yield (*start, measure.name, None if isnan(value) else value,
-                   row[f"{measure.name}_n"])
+             key.request)
+    return ((*start, *figure) for figure in figures(row))
 
 
 def summary(table: DataFrame, *, metrics: Sequence[str] = (), headline: bool = True,

@@ -5,6 +5,7 @@ from compactlab.results.folder import (
     RunFolder,
     read,
     read_manifest,
+    read_quality,
 )
 from compactlab.results.manifest import code_hash, data_hash, determined_by, make_manifest, run_id
 from compactlab.results.overview import overview
@@ -24,6 +25,7 @@ __all__ = [
     "overview",
     "read",
     "read_manifest",
+    "read_quality",
     "run_id",
     "tables",
 ]

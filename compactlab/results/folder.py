@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from compactlab.columns import TABLES
+from compactlab.columns import TABLES, WHEN_ASKED
 from compactlab.errors import BadRun, UnknownName
 from compactlab.results.tables import Tables, frame
 
@@ -30,11 +30,13 @@ READABLE_BY_ALL = 0o644
 class RunFolder:
     """The folder of the run `run`; beside it `<folder>.partial` while the run is not finished.
 
-    Every method raises BadRun, in one sentence, where the disk does not let it.
+    `quality`: whether that table was asked for. Every method raises BadRun, in one sentence, where
+    the disk does not let it.
     """
 
     folder: Path
     run: str
+    quality: bool = False
 
     @property
     def partial(self) -> Path:
@@ -79,14 +81,15 @@ class RunFolder:
         import pyarrow as pa
         from pyarrow import feather
 
+        names = [name for name in TABLES if self.quality or name not in WHEN_ASKED]
         try:
-            found = [feather.read_table(self.partial / key / f"{name}.arrow") for name in TABLES]
+            return Tables(**{name: feather.read_table(self.partial / key / f"{name}.arrow")
+                             for name in names})
         except (OSError, pa.ArrowInvalid):
             return None
-        return Tables(*found)
 
     def keep(self, key: str, tables: Tables) -> None:
-        """Keep a finished session's tables: all three are there, or none."""
+        """Keep a finished session's tables: all are there, or none."""
         from pyarrow import feather
 
         with _sentence(self.partial):
@@ -104,12 +107,13 @@ class RunFolder:
         writers: list[tuple[str, Callable[[Path], Any]]] = [
             (f"{name}.parquet", _parquet_writer(table)) for name, table in tables.items()
         ]
+        speaking = (MANIFEST, REPORT, *(f"{name}.parquet" for name in WHEN_ASKED))
         writers.append((MANIFEST, lambda path: path.write_text(_json(manifest), "utf-8")))
         with _sentence(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             with _made(self.folder, writers) as made:
                 for old in self.folder.iterdir():
-                    if old.name in (MANIFEST, REPORT) or old.suffix == ".ipynb":
+                    if old.name in speaking or old.suffix == ".ipynb":
                         old.unlink()  # they would speak of rows that are gone
                 for name, path in made:
                     path.replace(self.folder / name)
@@ -120,7 +124,8 @@ def read(folder: Path | str, table: str = "runs", **where: Any) -> pd.DataFrame:
     """One table of a finished run as pandas; `where` keeps rows: `strategy="raw"`, `window=[…]`.
 
     Types are nullable, missing is NA. Raises BadRun for a folder without a finished
-    run, UnknownName for a table or a column that is not documented in `columns.TABLES`.
+    run or without the table of quality, UnknownName for a table or a column that is not
+    documented in `columns.TABLES`.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -129,6 +134,9 @@ def read(folder: Path | str, table: str = "runs", **where: Any) -> pd.DataFrame:
     if table not in TABLES:
         raise UnknownName("table", table, TABLES)
     path = Path(folder) / f"{table}.parquet"
+    if table in WHEN_ASKED and not path.exists():
+        raise BadRun(f"{folder} has no table of {table}: it was not asked for (run again with "
+                     f"--{table})")
     try:
         found = frame(pq.read_table(path))
     except (OSError, pa.ArrowInvalid) as error:
@@ -139,6 +147,12 @@ def read(folder: Path | str, table: str = "runs", **where: Any) -> pd.DataFrame:
         several = isinstance(value, Iterable) and not isinstance(value, str)
         found = found[found[name].isin(list(value) if several else [value])]
     return found.reset_index(drop=True)
+
+
+def read_quality(folder: Path | str) -> pd.DataFrame | None:
+    """The table `quality` of a finished run; None where it was not asked for. BadRun as `read`."""
+    there = (Path(folder) / "quality.parquet").exists()
+    return read(folder, "quality") if there else None
 
 
 def read_manifest(folder: Path | str) -> dict[str, Any]:

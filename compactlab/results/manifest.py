@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from compactlab import __version__, tokens, vocabulary
-from compactlab.columns import TABLES, Column
+from compactlab.columns import TABLES, WHEN_ASKED, Column
+from compactlab.quality.profile import explained
 from compactlab.session import compact_json
 
 ID_LENGTH = 12
@@ -98,10 +99,13 @@ def make_manifest(
 ) -> dict[str, Any]:
     """The manifest of a run; its `run` is the id, its `columns` explain the tables.
 
-    `not_read`: name and reason of each file that was not read; `rows` of each table. It holds no
-    time and no path of the machine: the same run gives the same manifest.
+    `not_read`: name and reason of each file that was not read; `rows` of each table. A table that
+    is written only when asked for is explained when it has rows here, its `metrics` too. It holds
+    no time and no path of the machine: the same run gives the same manifest.
     """
-    docs = {table: [_documented(c) for c in columns] for table, columns in TABLES.items()}
+    asked = [table for table in WHEN_ASKED if table in (rows or {})]
+    docs = {table: [_documented(c) for c in columns] for table, columns in TABLES.items()
+            if table in asked or table not in WHEN_ASKED}
     return {
         "run": run_id(determines),
         **determines,
@@ -109,6 +113,7 @@ def make_manifest(
         "versions": versions(),
         "rows": dict(rows or {}),
         "columns": docs,
+        **({"metrics": explained()} if asked else {}),
     }
 
 

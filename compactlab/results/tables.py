@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-from compactlab.columns import KEY, TABLES
+from compactlab.columns import KEY, TABLES, WHEN_ASKED
 from compactlab.errors import UnknownName
 
 if TYPE_CHECKING:
@@ -20,28 +20,31 @@ MOST = 2**63 - 1  # of a column of whole numbers; only nonsense is larger
 
 @dataclass(frozen=True)
 class Rows:
-    """What one replay gives: its row of `runs`, and its rows of the two other tables.
+    """What one replay gives: its row of `runs`, and its rows of the other tables.
 
-    Each in the order of its columns in `columns.TABLES`; requests and compactions without the key
-    columns, which are the first of `run`. Columns that are left out at the end are missing.
+    Each in the order of its columns in `columns.TABLES`; all but `run` without the key columns,
+    which are the first of `run`. Columns that are left out at the end are missing.
     """
 
     run: Sequence[Any]
     requests: Sequence[Sequence[Any]] = ()
     compactions: Sequence[Sequence[Any]] = ()
+    quality: Sequence[Sequence[Any]] = ()
 
 
 @dataclass(frozen=True)
 class Tables:
-    """The three tables of a run, in the order of `columns.TABLES`."""
+    """The tables of a run, in the order of `columns.TABLES`; `quality` only when asked for."""
 
     runs: pa.Table
     requests: pa.Table
     compactions: pa.Table
+    quality: pa.Table | None = None
 
     def items(self) -> tuple[tuple[str, pa.Table], ...]:
-        """(name, table) of each table."""
-        return tuple((name, getattr(self, name)) for name in TABLES)
+        """(name, table) of each table that is there."""
+        found = ((name, getattr(self, name)) for name in TABLES)
+        return tuple((name, table) for name, table in found if table is not None)
 
 
 def schema(table: str) -> pa.Schema:
@@ -54,22 +57,20 @@ def schema(table: str) -> pa.Schema:
     return pa.schema([pa.field(c.name, types[c.type]) for c in TABLES[table]])
 
 
-def tables(replays: Iterable[Rows]) -> Tables:
-    """The tables of some replays; the rows stay in the order given."""
+def tables(replays: Iterable[Rows], *, quality: bool = False) -> Tables:
+    """The tables of some replays, that of `quality` if asked for; rows stay in the order given."""
     runs: list[Sequence[Any]] = []
-    requests = _Columns(len(TABLES["requests"]) - len(KEY))
-    compactions = _Columns(len(TABLES["compactions"]) - len(KEY))
+    others = {name: _Columns(len(TABLES[name]) - len(KEY)) for name in TABLES
+              if name != "runs" and (quality or name not in WHEN_ASKED)}
     for rows in replays:
         key = rows.run[: len(KEY)]
         runs.append([*rows.run, *repeat(None, len(TABLES["runs"]) - len(rows.run))])
-        requests.add(key, rows.requests)
-        compactions.add(key, rows.compactions)
+        for name, made in others.items():
+            made.add(key, getattr(rows, name))
     by_column = [list(column) for column in zip(*runs, strict=True)]
     return Tables(
         _table("runs", by_column or [[] for _ in TABLES["runs"]]),
-        _table("requests", requests.columns),
-        _table("compactions", compactions.columns),
-    )
+        **{name: _table(name, made.columns) for name, made in others.items()})
 
 
 class _Columns:
@@ -112,12 +113,13 @@ def _holdable(value: Any) -> Any:
 
 
 def join(parts: Iterable[Tables]) -> Tables:
-    """The tables of several parts, one behind the other."""
+    """The tables of several parts, all of the same tables, one behind the other."""
     import pyarrow as pa
 
     found = list(parts) or [tables(())]
-    joined = [pa.concat_tables([getattr(p, name) for p in found]) for name in TABLES]
-    return Tables(*(table.combine_chunks() for table in joined))
+    joined = {name: pa.concat_tables([getattr(part, name) for part in found])
+              for name, _ in found[0].items()}
+    return Tables(**{name: table.combine_chunks() for name, table in joined.items()})
 
 
 def frame(table: pa.Table) -> pd.DataFrame:
