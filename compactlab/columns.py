@@ -136,8 +136,10 @@ MONEY_RUNS = (
     _c("summariser_cost", "float", "USD", "summary calls alone, a part of cost"),
     _c("bust_cost", "float", "USD", "what busted tokens cost above a cache read"),
     _c("prices_as_of", "string", "", "day and source of the prices"),
-    _c("summary_seconds", "float", "s", "estimate: waiting for summaries"),
-    _c("reread_seconds", "float", "s", "estimate: processing busted prefixes anew"),
+    _c("summary_seconds", "float", "s", "estimate: waiting for summaries, at 1 s a call, 5,000 "
+       "prompt tokens a second, 100,000 where they are cached, 60 tokens of answer a second"),
+    _c("reread_seconds", "float", "s", "estimate: processing busted prefixes anew at 5,000 tokens "
+       "a second, not 100,000"),
 )
 # Over all readings of what the provider's documentation leaves open; the default one stands above.
 BAND_RUNS = (

@@ -70,4 +70,8 @@ class NotebookFailed(CompactlabError):
 
 
 class NoPrice(CompactlabError):
-    """A model that no price table holds, or a table of prices that cannot be read."""
+    """A model that no price table holds."""
+
+
+class BadPrices(CompactlabError):
+    """A table of prices that cannot be read; names the file, the model and the key."""

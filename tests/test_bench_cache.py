@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from compactlab.bench import plan
 from compactlab.bench.cache import CacheOptions, columns_of, hit_rate_error
 from compactlab.caching import simulate, validate
 from compactlab.caching.readings import READINGS
 from compactlab.columns import BAND_RUNS, TABLES
+from compactlab.errors import CompactlabError
 from compactlab.formats import load
 from compactlab.index import index
-from compactlab.pricing import bill, price_row, raw_run
+from compactlab.pricing import Assumptions, bill, price_row, raw_run
 from tests.caching.test_bridge import session, walked
 
 
@@ -74,3 +76,57 @@ def test_break_even_stands_at_the_last_compaction_before_its_request() -> None:
     assert told == sorted(last.values())
     once, each, closed, _ = found[told[0]]
     assert closed == ceil(Decimal(str(once)) / Decimal(str(each)))
+
+
+OWN = """models:
+  claude-opus-5: {input: 50, cache_read: 50, cache_write_5m: 50, cache_write_1h: 50, output: 0}
+  tiny: {input: 1, output: 1000}
+"""
+
+
+def test_a_table_of_ones_own_is_billed_and_is_a_part_of_what_determines_a_run(
+    tmp_path: Path
+) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(OWN)
+    options = CacheOptions(prices=str(path))
+    walk = walked(session(4))
+    row = row_of(walk, options)
+    prompt = sum(sent.tokens or 0 for sent in walk.sent)
+    assert row["cost"] == pytest.approx(prompt * 50e-6), "one price for all, answers are free"
+    assert row["prices_as_of"] == "1970-01-01 (your table mine.yaml)"
+    before = options.described()
+    path.write_text(OWN + "  more: {input: 3}\n")
+    assert options.described() != before
+    assert str(tmp_path) not in str(before["prices"])
+
+
+def test_a_summariser_of_another_model_pays_its_own_prices(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(OWN)
+    walk = walked(session(20), "compressor", 9000)
+    alone = row_of(walk)
+    other = row_of(walk, CacheOptions(summariser_model="tiny", prices=str(path)))
+    plain = row_of(walk, CacheOptions(prices=str(path)))
+    assert other["summariser_cost"] != plain["summariser_cost"] != alone["summariser_cost"]
+    calls = simulate(walk, model="claude-opus-5", provider="auto").calls
+    assert other["summariser_cost"] == pytest.approx(
+        sum(call.uncached * 1e-6 + call.output * 1e-3 for call in calls))
+
+
+@pytest.mark.parametrize(("options", "told"), [
+    ({"prices": "nowhere.yaml"}, "nowhere.yaml: no table of prices"),
+    ({"summariser_model": "mystery-7"}, "no price for the model 'mystery-7'"),
+    ({"model": "mystery-7"}, "no price for the model 'mystery-7'")])
+def test_options_are_checked_before_anything_runs(options: dict[str, str], told: str) -> None:
+    with pytest.raises(CompactlabError, match=told):
+        plan("raw", [1000], cache=CacheOptions(**options))
+
+
+def test_the_columns_of_latency_state_their_assumptions() -> None:
+    help_of = {c.name: c.help for c in TABLES["runs"]}
+    for speed in (Assumptions().prefill, Assumptions().read):
+        assert f"{speed:,.0f}" in help_of["summary_seconds"]
+        assert f"{speed:,.0f}" in help_of["reread_seconds"]
+    assert f"{Assumptions().decode:.0f} tokens of answer" in help_of["summary_seconds"]
+    assert f"{Assumptions().overhead:.0f} s a call" in help_of["summary_seconds"]

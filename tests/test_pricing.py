@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from decimal import Decimal
@@ -13,7 +14,7 @@ from compactlab.caching.bridge import simulate
 from compactlab.caching.money import Prices, cost
 from compactlab.caching.run import CachedRequest
 from compactlab.columns import MONEY_RUNS
-from compactlab.errors import NoPrice
+from compactlab.errors import BadPrices, NoPrice
 from compactlab.pricing import (
     Assumptions,
     bill,
@@ -26,6 +27,7 @@ from compactlab.pricing import (
 )
 from compactlab.pricing.bill import request_cost
 from compactlab.pricing.break_even import _without
+from compactlab.pricing.own_table import check_table
 from tests.caching.test_bridge import session, walked
 
 NOVEMBER = 1_793_491_200.0  # 2026-11-01
@@ -93,12 +95,15 @@ def test_a_table_of_ones_own_comes_first_with_dates_and_tiers(tmp_path: Path) ->
     "", "- 1", "models: {mine: 3}", "models: {mine: {input: x}}", "models: {mine: {input: -1}}",
     "models: {mine: {inptu: 1}}", "models: {mine: {output: 1}}",
     "models: {mine: {input: 1, from: x}}",
-    "models: {mine: {input: 1, tiers: [{input: 2}]}}", "models: ["])
+    "models: {mine: {input: 1, tiers: [{input: 2}]}}", "models: {mine: {input: 1, tiers: 3}}",
+    "models: ["])
 def test_a_table_that_cannot_be_read_is_an_error(tmp_path: Path, text: str) -> None:
     path = tmp_path / "prices.yaml"
     path.write_text(text)
-    with pytest.raises(NoPrice):
+    with pytest.raises(BadPrices, match=re.escape(str(path))):
         price_row("mine", "", NOVEMBER, path)
+    with pytest.raises(BadPrices, match=re.escape(str(path))):
+        check_table(path)
 
 
 def test_sums_are_exact_and_equal_those_of_the_single_requests() -> None:

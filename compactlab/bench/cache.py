@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from compactlab.caching.bridge import simulate
@@ -19,10 +21,12 @@ from compactlab.columns import (
     MONEY_REQUESTS,
     MONEY_RUNS,
 )
-from compactlab.errors import NoPrice
+from compactlab.errors import BadPrices, NoPrice
 from compactlab.index import Index
 from compactlab.pricing import Bill, PriceRow, bill, break_even, price_row, raw_run
 from compactlab.pricing.bill import request_cost
+from compactlab.pricing.latency import Assumptions
+from compactlab.pricing.own_table import check_table
 from compactlab.replay import Replay
 
 WHAT_IF_MODEL = "claude-sonnet-4-6"  # billed where the recording names no model with a price
@@ -38,17 +42,34 @@ class CacheOptions:
 
     `ttl` None: what the recording wrote, else 5m; `model` None: what it used, and where that has
     no price a what-if model, as the column `price_model` says. `summariser_calls`: `separate`, or
-    `shares_prefix` when they repeat the agent's own prompt.
+    `shares_prefix` when they repeat the agent's own prompt; `summariser_model`: whose prices they
+    pay, None = those of the session. `prices`: a YAML file of your own (`pricing.own_table`), which
+    comes before the package's list.
     """
 
     layout: str = "automatic"
     ttl: str | None = None
     model: str | None = None
     summariser_calls: str = "separate"
+    summariser_model: str | None = None
+    prices: str | None = None
 
     def described(self) -> dict[str, Any]:
-        """As JSON values: they determine a result."""
-        return {**asdict(self), "what_if_model": WHAT_IF_MODEL}
+        """As JSON values: they determine a result. A table of prices stands with its content.
+
+        BadPrices where the table cannot be read.
+        """
+        return {**asdict(self), "prices": self._table(), "what_if_model": WHAT_IF_MODEL,
+                "latency_assumptions": Assumptions()._asdict()}
+
+    def _table(self) -> dict[str, str] | None:
+        if self.prices is None:
+            return None
+        path = Path(self.prices)
+        try:
+            return {"name": path.name, "sha256": sha256(path.read_bytes()).hexdigest()}
+        except OSError as error:
+            raise BadPrices(f"{path}: no table of prices ({error.strerror or error})") from error
 
 
 class Columns(NamedTuple):
@@ -75,12 +96,14 @@ def columns_of(done: Replay, options: CacheOptions) -> Columns:
     found = readings(done, summariser_calls=options.summariser_calls, **client)
     raw = [raw_run(done, **client, **reading.settings) for reading in found]
     run = found[0].run
-    paid = bill(run, prices, raw=raw[0])
+    dear = summariser_prices(done, options)
+    paid = bill(run, prices, raw=raw[0], summariser_row=dear)
     for request, row in zip(run.requests, run.request_rows, strict=True):
         requests[request.request] = (*row, float(request_cost(prices, request)))
-    for one in break_even(done, run, raw[0], prices):
+    for one in break_even(done, run, raw[0], prices, dear):
         compactions[one.number] = one.row
-    others = [(r.run, paid if r.run is run else bill(r.run, prices, raw=before))
+    others = [(r.run, paid if r.run is run
+               else bill(r.run, prices, raw=before, summariser_row=dear))
               for r, before in zip(found, raw, strict=True)]
     return Columns((*run.row, *paid.row, *_band(others), prices.model, hit_rate_error(done.store)),
                    requests, compactions)
@@ -112,8 +135,14 @@ def hit_rate_error(store: Index) -> float | None:
 
 
 def check(done: Replay, options: CacheOptions) -> None:
-    """Check the options on a replay of nothing. Raises UnknownName, BadSetting, NoPrice."""
+    """Check the options on a replay of nothing.
+
+    Raises UnknownName, BadSetting, NoPrice, BadPrices.
+    """
+    if options.prices is not None:
+        check_table(Path(options.prices))
     row = prices_of(done, options)
+    summariser_prices(done, options)
     simulate(done, layout=options.layout, ttl=options.ttl, model=row.model, provider="auto",
              summariser_calls=options.summariser_calls)
 
@@ -123,13 +152,25 @@ def prices_of(done: Replay, options: CacheOptions) -> PriceRow:
     wanted = options.model or done.session.model
 
     def resolved() -> PriceRow:
-        start = clock(done.session)
-        moment = start.starts[0] if start.recorded else WHAT_IF_DAY
         try:
-            return price_row(wanted, "", moment)
+            return _row(done, wanted, options)
         except NoPrice:
             if options.model:
                 raise
-            return price_row(WHAT_IF_MODEL, "", moment)
+            return _row(done, WHAT_IF_MODEL, options)
 
-    return done.store.empty().remember(("prices", wanted), resolved)
+    return done.store.empty().remember(("prices", wanted, options.prices), resolved)
+
+
+def summariser_prices(done: Replay, options: CacheOptions) -> PriceRow | None:
+    """The prices of the summariser's own model; None where it pays those of the session."""
+    wanted = options.summariser_model
+    if wanted is None:
+        return None
+    return done.store.empty().remember(("prices", wanted, options.prices),
+                                       lambda: _row(done, wanted, options))
+
+
+def _row(done: Replay, model: str, options: CacheOptions) -> PriceRow:
+    start = clock(done.session)
+    return price_row(model, "", start.starts[0] if start.recorded else WHAT_IF_DAY, options.prices)

@@ -9,7 +9,7 @@ from typing import Any
 
 from compactlab.caching.models import family
 from compactlab.caching.money import Prices
-from compactlab.errors import NoPrice
+from compactlab.errors import BadPrices, NoPrice
 from compactlab.pricing.table import USER_TABLE, PriceRow, filled
 
 NAMES = {"input": "input", "cache_read": "read", "cache_write_5m": "write_5m",
@@ -22,26 +22,48 @@ def own_row(path: Path, model: str, moment: datetime) -> PriceRow | None:
 
     The file: `models: {name: {input: 1.25, cache_read: 0.125, output: 10, from: 2026-01-01,
     tiers: [{above: 200000, input: 2.5, ...}]}}`; a list of such rows gives prices that change.
-    NoPrice names file, model and key of what cannot be read.
+    BadPrices names file, model and key of what cannot be read.
     """
     models = _models(path)
     entry = models.get(model, models.get(model.rpartition("/")[2]))
-    if entry is None:
-        return None
-    rows = entry if isinstance(entry, list) else [entry]
-    fitting = [row for row in rows if _since(path, model, row) <= moment]
+    fitting = [row for row in _rows(entry) if _since(path, model, row) <= moment]
     if not fitting:
         return None
-    row = max(fitting, key=lambda r: _since(path, model, r))
+    return _priced(path, model, max(fitting, key=lambda r: _since(path, model, r)), moment)
+
+
+def check_table(path: Path) -> None:
+    """Read every row of a file. Raises BadPrices for the first that cannot be read."""
+    for model, entry in _models(path).items():
+        for row in _rows(entry):
+            _since(path, str(model), row)
+            _priced(path, str(model), row, datetime.now(UTC))
+
+
+def _rows(entry: Any) -> list[Any]:
+    """The rows of a model: none, one, or one for each date."""
+    if entry is None:
+        return []
+    return entry if isinstance(entry, list) else [entry]
+
+
+def _priced(path: Path, model: str, row: dict[str, Any], moment: datetime) -> PriceRow:
     estimated: dict[str, None] = {}
     tiers = [(0, _prices(path, model, row, {}, estimated))]
-    for tier in row.get("tiers") or ():
+    for tier in _tiers(path, model, row):
         if not isinstance(tier, dict) or not isinstance(tier.get("above"), int):
-            raise NoPrice(f"{path}: {model}: a tier needs `above`, a whole number of tokens")
+            raise BadPrices(f"{path}: {model}: a tier needs `above`, a whole number of tokens")
         prices = {k: v for k, v in tier.items() if k != "above"}
         tiers.append((tier["above"], _prices(path, model, prices, row, estimated)))
     return PriceRow(model, tuple(sorted(tiers)), moment.date().isoformat(),
                     f"{USER_TABLE} {path.name}", tuple(estimated))
+
+
+def _tiers(path: Path, model: str, row: dict[str, Any]) -> list[Any]:
+    found = row.get("tiers") or []
+    if not isinstance(found, list):
+        raise BadPrices(f"{path}: {model}: tiers are a list, not {type(found).__name__}")
+    return found
 
 
 def _models(path: Path) -> dict[str, Any]:
@@ -50,19 +72,19 @@ def _models(path: Path) -> dict[str, Any]:
     try:
         found = yaml.safe_load(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise NoPrice(f"{path}: no table of prices ({error})") from error
+        raise BadPrices(f"{path}: no table of prices ({error})") from error
     models = found.get("models") if isinstance(found, dict) else None
     if not isinstance(models, dict):
-        raise NoPrice(f"{path}: a table of prices begins with `models:` and a name for each row")
+        raise BadPrices(f"{path}: a table of prices begins with `models:` and a name for each row")
     return models
 
 
 def _since(path: Path, model: str, row: Any) -> datetime:
     if not isinstance(row, dict):
-        raise NoPrice(f"{path}: {model}: prices are a mapping, not {type(row).__name__}")
+        raise BadPrices(f"{path}: {model}: prices are a mapping, not {type(row).__name__}")
     value = row.get("from", date.min)
     if not isinstance(value, date):
-        raise NoPrice(f"{path}: {model}: from = {value!r}: needs a date such as 2026-01-31")
+        raise BadPrices(f"{path}: {model}: from = {value!r}: needs a date such as 2026-01-31")
     return datetime(value.year, value.month, value.day, tzinfo=UTC)
 
 
@@ -71,7 +93,7 @@ def _prices(path: Path, model: str, row: dict[str, Any], base: dict[str, Any],
     """Prices of a row; a tier takes what it does not name from its base."""
     unknown = row.keys() - NAMES.keys() - set(OTHERS)
     if unknown:
-        raise NoPrice(f"{path}: {model}: unknown key {sorted(unknown)[0]!r}: "
+        raise BadPrices(f"{path}: {model}: unknown key {sorted(unknown)[0]!r}: "
                       f"choose one of {', '.join((*NAMES, *OTHERS))}")
     values: dict[str, Decimal | None] = {}
     for key, name in NAMES.items():
@@ -79,7 +101,10 @@ def _prices(path: Path, model: str, row: dict[str, Any], base: dict[str, Any],
         try:
             values[name] = None if value is None else Decimal(str(value))
         except InvalidOperation as error:
-            raise NoPrice(f"{path}: {model}: {key} = {value!r} is no price") from error
+            raise BadPrices(f"{path}: {model}: {key} = {value!r} is no price") from error
         if values[name] is not None and not Decimal(0) <= (values[name] or Decimal(0)):
-            raise NoPrice(f"{path}: {model}: {key} = {value!r}: a price is 0 or more")
-    return filled(values, bool(family(model)), estimated)
+            raise BadPrices(f"{path}: {model}: {key} = {value!r}: a price is 0 or more")
+    try:
+        return filled(values, bool(family(model)), estimated)
+    except NoPrice as error:
+        raise BadPrices(f"{path}: {model}: needs an input price") from error

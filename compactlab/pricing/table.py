@@ -52,7 +52,8 @@ def price_row(model: str, provider: str = "", time: float | None = None,
               table: Path | str | None = None) -> PriceRow:
     """The prices of a model at a Unix time (None = now); a user's YAML table comes first.
 
-    NoPrice where neither the table nor the package knows the model, with what was asked.
+    NoPrice where neither the table nor the package knows the model, with what was asked; BadPrices
+    for a table that cannot be read.
     """
     moment = datetime.now(UTC) if time is None else datetime.fromtimestamp(time, UTC)
     if table is not None:
