@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from compactlab.bench.plan import REPLAY_OPTIONS, Plan, plan
 from compactlab.bench.work import run, size
 from compactlab.formats import load
+from compactlab.results.kept import with_kept
 from compactlab.results.tables import frame
 from compactlab.session import Session
 
@@ -33,6 +34,7 @@ def bench(
     *,
     summariser: str | Summariser = "extractive",
     tokenizer: str = "auto",
+    quality: bool = False,
     workers: int = 1,
     progress: bool | None = None,
     **settings: Any,
@@ -41,15 +43,18 @@ def bench(
 
     Sessions are values or files; `windows` are tokens, None = no window. Rows come session by
     session in the order given, then by strategy, then by window, whatever the number of
-    `workers` (processes). `progress` None draws a bar in a terminal, True in a notebook too. See
+    `workers` (processes). With `quality` each row also says what was kept of what the agent needed
+    later: `columns.KEPT` (`run(sessions, plan(…, quality=True)).quality` has every metric).
+    `progress` None draws a bar in a terminal, True in a notebook too. See
     `plan` for strategies and settings. Raises UnknownName, BadSetting, BadSession, and BadRun
     where a worker is ended from outside.
     """
-    planned = plan(strategies, windows, summariser=summariser, tokenizer=tokenizer, **settings)
+    planned = plan(strategies, windows, summariser=summariser, tokenizer=tokenizer,
+                   quality=quality, **settings)
     loaded = _loaded(sessions)
     with _bar(len(loaded), progress) as step:
         done = run(loaded, planned, workers=workers, on_done=lambda *_: step())
-    return frame(done.runs)
+    return with_kept(frame(done.runs), None if done.quality is None else frame(done.quality))
 
 
 def _loaded(sessions: Session | Path | str | Iterable[Session | Path | str]) -> list[Session]:

@@ -51,6 +51,9 @@ def run(
              "separated by commas are all tried. Also on_stop, reserve_output, summariser_window, "
              "manual_at.")] = None,
     cache: Cache = None,
+    quality: Annotated[bool, typer.Option(
+        "--quality", help="Measure what survives too: a profile of each compaction, and at the "
+                          "same cuts of a session what each strategy had sent.")] = False,
     out: Annotated[Path | None, typer.Option(
         metavar="FOLDER", show_default="results/<run id>", help="Where the results go.")] = None,
     workers: Annotated[int, typer.Option(
@@ -63,11 +66,12 @@ def run(
 ) -> None:
     """Replay recorded sessions under strategies and windows, and compare.
 
-    Writes runs, requests and compactions as Parquet, and a manifest, into one folder. The same
-    run again does nothing and says so; an interrupted one goes on where it was.
+    Writes runs, requests and compactions as Parquet, with --quality what survived too, and a
+    manifest that explains every column, into one folder. The same run again does nothing and says
+    so; an interrupted one goes on where it was.
 
     \b
-    compactlab run --sessions datasets --report
+    compactlab run --sessions datasets --quality --report
     compactlab run ~/.claude/projects --windows 100K,200K --workers 2
     compactlab run --sessions 'logs/*.jsonl' --strategies raw,compressor \\
       --set threshold=0.5,0.75 --out results/threshold
@@ -80,7 +84,7 @@ def run(
         _strategies(strategies),
         parse.windows(windows or (DEFAULT_WINDOWS,)),
         summariser=summariser, tokenizer=tokenizer, cache=parse.cache(cache or ()),
-        **parse.settings(set_ or ()))
+        quality=quality, **parse.settings(set_ or ()))
     paths = expand([*(sessions or ()), *(files or ())] or ["."])
     job = _job(_load(paths, as_json), planned, out, workers)
     fresh = force or not job.place.is_finished()
@@ -129,7 +133,7 @@ def _job(loaded: Loaded, planned: Plan, out: Path | None, workers: int) -> Job:
         planned.described(), list(loaded.files), counter(planned.tokenizer).name)
     name = run_id(determines)
     folder = out if out is not None else RESULTS / name
-    return Job(loaded, planned, determines, RunFolder(folder, name), workers)
+    return Job(loaded, planned, determines, RunFolder(folder, name, planned.quality), workers)
 
 
 def _work(job: Job) -> None:
@@ -176,9 +180,9 @@ def _report(job: Job) -> Path:
 def _for_scripts(job: Job, fresh: bool, page: Path | None) -> dict[str, Any]:
     import json
 
-    from compactlab.results import overview, read
+    from compactlab.results import overview, read, read_quality
 
-    table = overview(read(job.place.folder))
+    table = overview(read(job.place.folder), read_quality(job.place.folder))
     return {
         "run": job.place.run,
         "folder": str(job.place.folder),

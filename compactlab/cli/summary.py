@@ -8,7 +8,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from compactlab.cli.files import NO_IMPORTER
-from compactlab.cli.text import dollars, number, percent, plural, say, short, show_table
+from compactlab.cli.text import dollars, number, percent, plural, say, share, short, show_table
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -17,8 +17,15 @@ NOTE = (
     "A replay holds the agent's recorded behaviour fixed: it measures size, cost and loss, never "
     "whether the task would have succeeded."
 )
+KEPT_NOTE = (
+    "kept: share (by weight) of what the agent needed later that was still in the prompt "
+    "(forward-reference recall); bound: that stood among its old neighbours, too. Mean over the "
+    "same cuts for all, then over the sessions served whole; n = those with a cut that counts for "
+    "the headline (3 needs or more). Upper bounds on what a model would recall."
+)
 COLUMNS = ("window", "strategy", "token reduction", "effective", "cache hits", "money saved",
            "cost", "stops")
+KEPT = ("kept", "bound")  # where quality was measured
 MOST_FILES = 40
 MOST_ERRORS = 10
 MOST_MODELS = 4
@@ -34,13 +41,16 @@ HEADS = {
 def show_run(folder: Path, not_read: Sequence[tuple[Path, str]], *, fresh: bool,
              report: Path | None) -> None:
     """Print what a finished run found."""
-    from compactlab.results import overview, read
+    from compactlab.results import overview, read, read_quality
 
-    runs = read(folder)
+    runs, quality = read(folder), read_quality(folder)
     kinds = ["format", "head_kind", "tokenizer"]
-    for (form, head, counter), group in overview(runs).groupby(kinds, sort=False, dropna=False):
+    for (form, head, counter), group in overview(runs, quality).groupby(
+            kinds, sort=False, dropna=False):
         show_group(str(form), str(head), str(counter), group)
     _say_how(runs)
+    if quality is not None:
+        say(KEPT_NOTE)
     _show_errors(runs)
     show_not_read(not_read)
     if not fresh:
@@ -58,8 +68,9 @@ def show_group(form: str, head: str, tokenizer: str, group: DataFrame) -> None:
     sessions = int(group["sessions"].max())
     known = HEADS.get(head, "not replayed")
     title = f"{form}: {plural(sessions, 'session')}, {known}, tokens by {tokenizer}"
+    columns = [*COLUMNS, *(KEPT if "frr" in group else ())]
     show_table(
-        COLUMNS, rows, title=title, right=[name for name in COLUMNS if name != "strategy"])
+        columns, rows, title=title, right=[name for name in columns if name != "strategy"])
 
 
 def _row(values: dict[str, Any]) -> tuple[str, ...]:
@@ -76,7 +87,13 @@ def _row(values: dict[str, Any]) -> tuple[str, ...]:
         percent(values["cost_saving"], 0),
         dollars(values["cost"]),
         f"{values['stops']}{hard}",
+        *(_kept(values) if "frr" in values else ()),
     )
+
+
+def _kept(values: dict[str, Any]) -> tuple[str, str]:
+    frr, bound = (share(values[name]) for name in ("frr", "bound_frr"))
+    return f"{frr} n={values['frr_sessions']}", bound
 
 
 def _say_how(runs: DataFrame) -> None:

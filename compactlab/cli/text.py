@@ -125,6 +125,11 @@ def percent(value: Any, digits: int = 1) -> str:
     return "-" if is_missing(value) else f"{100 * float(value):.{digits}f} %"
 
 
+def share(value: Any) -> str:
+    """A share as a number between 0 and 1; a dash where it is missing."""
+    return "-" if is_missing(value) else f"{float(value):.2f}"
+
+
 def is_missing(value: Any) -> bool:
     """None, NaN or pandas' NA (which is neither equal nor unequal to itself)."""
     return value is None or type(value).__name__ == "NAType" or value != value

@@ -73,7 +73,7 @@ def replayed(done: Replay, spans: Mapping[Cut, Span], horizon: int = HORIZON,
         if made.compaction.changed and (silent or not made.compaction.silent):
             row = profile(done, made, horizon, only)
             if made.compaction.silent:
-                row["flag"] = row["flag"] or SILENT
+                row["flag"] = SILENT
             yield Place(COMPACTION, made.request, number), row
 
 

@@ -7,6 +7,7 @@ from compactlab.results.folder import (
     read_manifest,
     read_quality,
 )
+from compactlab.results.kept import with_kept
 from compactlab.results.manifest import code_hash, data_hash, determined_by, make_manifest, run_id
 from compactlab.results.overview import overview
 from compactlab.results.tables import Rows, Tables, frame, join, tables
@@ -28,4 +29,5 @@ __all__ = [
     "read_quality",
     "run_id",
     "tables",
+    "with_kept",
 ]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from compactlab.results.kept import with_kept
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,18 +27,25 @@ COLUMNS = (
     "impossible",
     "errors",
 )
+SHARES = ("token_reduction", "effective_rate", "hit_rate", "cost", "cost_raw", "cost_saving",
+          "frr", "bound_frr")
+KEPT = ("frr", "bound_frr", "frr_sessions")  # behind the others, where quality was measured
 
 
-def overview(runs: pd.DataFrame) -> pd.DataFrame:
+def overview(runs: pd.DataFrame, quality: pd.DataFrame | None = None) -> pd.DataFrame:
     """One row for each group of `runs` (the columns GROUPS), in the order of first appearance.
 
     `token_reduction` is the mean over the `compared` sessions, those that were served whole;
     `left_out` counts the others that ran. `effective_rate` is pooled: all effective compactions
     of the group / (all compactions + no-ops). Of the simulated prompt cache, over the compared
-    sessions: `hit_rate` pooled, `cost` and `cost_raw` summed, `cost_saving` the mean. Hidden heads of different kinds are never pooled.
+    sessions: `hit_rate` pooled, `cost` and `cost_raw` summed, `cost_saving` the mean. With
+    the table `quality` also `frr` and `bound_frr`: means over the headline cuts of a session, then
+    over the compared sessions; `frr_sessions` of these have one. Hidden heads of different kinds
+    are never pooled.
     """
     import pandas as pd
 
+    runs = with_kept(runs, quality)
     rows = []
     for key, group in runs.groupby(list(GROUPS), sort=False, dropna=False):
         ran = group[group["status"] == "ok"]
@@ -56,9 +65,15 @@ def overview(runs: pd.DataFrame) -> pd.DataFrame:
             int(ran["hard_stops"].sum()),
             int((group["status"] == "impossible").sum()),
             int((group["status"] == "error").sum()),
+            *(() if quality is None else _kept(whole)),
         ))
-    shares = ("token_reduction", "effective_rate", "hit_rate", "cost", "cost_raw", "cost_saving")
-    return pd.DataFrame(rows, columns=list(COLUMNS)).astype(dict.fromkeys(shares, "Float64"))
+    columns = [*COLUMNS, *(() if quality is None else KEPT)]
+    shares = [name for name in SHARES if name in columns]
+    return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(shares, "Float64"))
+
+
+def _kept(whole: pd.DataFrame) -> tuple[Any, Any, int]:
+    return whole["frr"].mean(), whole["bound_frr"].mean(), int(whole["frr"].notna().sum())
 
 
 def _money(whole: pd.DataFrame) -> tuple[float | None, float | None, float | None, float | None]:
