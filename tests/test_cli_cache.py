@@ -67,8 +67,10 @@ def test_quality_is_the_same_twice_and_has_the_controls(
 
 def test_quality_rows_can_be_had_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["quality", str(SHIPPED), "--strategies", "layered", "--cuts", "1", "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)
-    assert {row["metric"] for row in rows} >= {"size", "frr", "bound_frr", "constraint_retention"}
+    found = json.loads(capsys.readouterr().out)
+    metrics = {row["metric"] for row in found["summary"]}
+    assert metrics >= {"size", "frr", "bound_frr", "constraint_retention"}
+    assert {row["verdict"] for row in found["pairs"]} == {"not separable"}, "one session"
 
 
 def test_a_run_says_how_far_its_simulated_cache_can_be_trusted(

@@ -5,6 +5,7 @@ from compactlab.charts.caching import hits, misses
 from compactlab.charts.levels import effective_rate, levels
 from compactlab.charts.means import means
 from compactlab.charts.money import input_savings, money, money_table
+from compactlab.charts.pairs import pairs_table
 from compactlab.charts.quality import agreement, pareto, profile
 from compactlab.charts.reduction import reduction
 from compactlab.charts.sawtooth import sawtooth
@@ -38,6 +39,7 @@ __all__ = [
     "money",
     "money_table",
     "needs_sums",
+    "pairs_table",
     "pareto",
     "profile",
     "reduction",

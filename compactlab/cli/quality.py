@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 STRATEGIES = "escalating,compressor,layered,observation_masking,recent,recorded"
 WINDOW = "64K"
 BUDGETS = (0.02, 0.05, 0.20)  # shares of what stood before a cut, for summarisers and controls
+PAIR_BUDGET = BUDGETS[1]  # at which summarisers and controls are compared in pairs
 NOWHERE = "\0"
 TABLES = (  # (title, metrics, or what their names begin with)
     ("headline", ("size", "frr", "bound_frr", "frr_newest", "bound_frr_newest", "next_action"),
@@ -56,6 +57,7 @@ def quality(
     compactlab quality datasets --windows 64K --cuts 5 --out quality.parquet
     """
     from compactlab.cli.files import expand, load_all
+    from compactlab.quality.pairs import pairs
     from compactlab.quality.table import quality_table, summary
 
     loaded = load_all(expand(paths))
@@ -70,15 +72,21 @@ def quality(
     if as_json:
         import json
 
-        say_json(json.loads(found.to_json(orient="records")))
+        say_json({"summary": json.loads(found.to_json(orient="records")),
+                  "pairs": json.loads(pairs(rows).to_json(orient="records"))})
         return
+    compared = pairs(rows)
     for (form, view), group in found.groupby(["format", "view"], sort=False, dropna=False):
         _show(str(form), str(view), group)
+        if view == "cut":
+            _show_pairs(str(form), compared[compared["format"] == form])
     left = len(loaded.sessions) - len(chosen)
     say("mean over cuts within a session, then over sessions [95 % bootstrap interval]; n = "
         "sessions with a value. view cut: the same cuts for all, a strategy at its own size, "
         "summarisers and controls at a budget (share of what stood before the cut). Cuts whose "
         "future followed from a recorded compaction, and cuts with fewer than 3 needs, stay out. "
+        "Pairs: at the cuts that both share; p (Wilcoxon, Holm-corrected) from 8 sessions on; not "
+        "separable when the interval holds 0. "
         f"{left} shorter sessions left out (--most). Summaries by {summariser}.")
 
 
@@ -113,6 +121,25 @@ def _show(form: str, view: str, group: DataFrame) -> None:
         show_table(columns, [[*at, *(values.get(m, "-") for m in metrics)]
                              for at, values in lines.items()],
                    title=f"{form}, view {view}: {title}", right=columns[1:])
+
+
+def _show_pairs(form: str, compared: DataFrame) -> None:
+    """Who is ahead: strategies at their own size, the others at the middle budget."""
+    from compactlab.quality.pairs import METRICS, in_words
+
+    shown = compared[compared["budget"].isna() | (compared["budget"] == PAIR_BUDGET)]
+    lines: dict[tuple[str, ...], dict[str, str]] = {}
+    for row in shown.to_dict("records"):
+        window = "" if _none(row["window"]) else number(int(row["window"]))
+        budget = "own" if _none(row["budget"]) else f"{float(row['budget']):.0%}"
+        at = (f"{row['first']} - {row['second']}", window, budget)
+        lines.setdefault(at, {})[str(row["metric"])] = in_words(
+            {str(name): value for name, value in row.items()})
+    if lines:
+        show_table(("pair", "window", "budget", *(m.replace("_", " ") for m in METRICS)),
+                   [[*at, *(values.get(m, "-") for m in METRICS)] for at, values in lines.items()],
+                   title=f"{form}, view cut: who is ahead, paired by session",
+                   right=["window", "budget"])
 
 
 def _value(row: dict[Any, Any]) -> str:

@@ -1,0 +1,78 @@
+"""Who is ahead of whom: contestants paired by session, by format, with intervals and p-values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from math import isnan
+from typing import TYPE_CHECKING, Any
+
+from compactlab.columns import Column, frame
+from compactlab.quality.statistics import SEED, Comparison, compare, holm
+from compactlab.quality.table import session_means
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+METRICS = ("frr", "bound_frr")
+PAIRS = (
+    Column("format", "string", "", "format; `all` = all formats together"),
+    Column("metric", "string", "", "see profile.MEASURES"),
+    Column("window", "int", "tokens", "window of the replays; missing where a budget is given"),
+    Column("budget", "float", "share", "share of Z's tokens given; missing = their own size"),
+    Column("first", "string", "", "a strategy, summariser or control"),
+    Column("second", "string", "", "another one"),
+    Column("difference", "float", "", "mean over sessions of first - second, at the same cuts"),
+    Column("low", "float", "", "lower bound (95 %, paired bootstrap over sessions)"),
+    Column("high", "float", "", "upper bound"),
+    Column("sessions", "int", "sessions", "that both have a value in"),
+    Column("p", "float", "", "Wilcoxon's signed-rank test, Holm-corrected over the pairs of the "
+           "same format, metric, window and budget; missing under 8 sessions"),
+    Column("verdict", "string", "", "who is higher; not separable when the interval holds 0"),
+)
+
+
+def pairs(table: DataFrame, *, metrics: Sequence[str] = METRICS, seed: int = SEED) -> DataFrame:
+    """Every pair of contestants of the view `cut` that stood at the same cuts; see `PAIRS`.
+
+    `table` as `quality_table` gives it. Strategies are compared at their own size under the same
+    window, summarisers and controls at the same budget. By format, then over all of them.
+    """
+    formats = sorted(set(table["format"].dropna()))
+    groups = [(name, table[table["format"] == name]) for name in formats]
+    if len(formats) > 1:
+        groups.append(("all", table))
+    rows = [row for name, part in groups for metric in metrics
+            for row in _rows(name, part, metric, seed)]
+    return frame(PAIRS, rows)
+
+
+def in_words(row: Mapping[str, Any]) -> str:
+    """A row of `pairs`: difference, interval, sessions, p where it is given, verdict."""
+    from pandas import isna
+
+    text = f"{float(row['difference']):+.2f}"
+    if not isna(row["low"]):
+        text += f" [{float(row['low']):+.2f}, {float(row['high']):+.2f}]"
+    text += f" n={int(row['sessions'])}" + ("" if isna(row["p"]) else f" p={float(row['p']):.3f}")
+    return f"{text} {row['verdict']}"
+
+
+def _rows(form: str, table: DataFrame, metric: str, seed: int) -> Iterator[tuple[object, ...]]:
+    cut = table[(table["view"] == "cut") & (table["metric"] == metric)]
+    places: list[tuple[int | None, float | None]] = [
+        *((int(w), None) for w in sorted(set(cut["window"].dropna()))),
+        *((None, float(b)) for b in sorted(set(cut["budget"].dropna())))]
+    for window, budget in places:
+        here = cut[cut["window" if budget is None else "budget"] == (window or budget)]
+        names = list(dict.fromkeys(here["strategy"]))
+        found: list[Comparison] = []
+        for two in combinations(names, 2):  # at the cuts that these two share
+            means = session_means(here[here["strategy"].isin(two)], metric, window=window,
+                                  budget=budget)
+            if means:
+                found += compare({name: means[name] for name in two}, seed=seed)
+        for one, p in zip(found, holm([one.p for one in found]), strict=True):
+            known = [None if isnan(x) else x for x in one.difference[:3]]
+            yield (form, metric, window, budget, one.first, one.second, *known,
+                   one.difference.sessions, p, one.verdict)
