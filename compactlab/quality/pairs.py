@@ -70,7 +70,7 @@ def _rows(form: str, table: DataFrame, metric: str, seed: int) -> Iterator[tuple
         for two in combinations(names, 2):  # at the cuts that these two share
             means = session_means(here[here["strategy"].isin(two)], metric, window=window,
                                   budget=budget)
-            if means:
+            if means.keys() == set(two):  # else they share no cut
                 found += compare({name: means[name] for name in two}, seed=seed)
         for one, p in zip(found, holm([one.p for one in found]), strict=True):
             known = [None if isnan(x) else x for x in one.difference[:3]]

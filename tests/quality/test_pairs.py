@@ -41,6 +41,12 @@ def test_a_refusal_of_a_third_one_costs_a_pair_nothing() -> None:
     pd.testing.assert_frame_equal(of_two, alone)
 
 
+def test_contestants_that_share_no_cut_are_no_pair() -> None:
+    apart = {"a": [0.9, None], "b": [None, 0.5]}
+    assert pairs(table(rows(apart))).empty
+    assert pairs(table(rows({"a": [0.9, 0.8], "b": [None, None]}))).empty
+
+
 def test_p_values_are_corrected_within_their_family_alone() -> None:
     high, low = [0.5 + n / 100 for n in range(9)], [0.1 + n / 200 for n in range(9)]
     two = pairs(table(rows({"a": high, "b": low})))
