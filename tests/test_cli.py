@@ -128,9 +128,9 @@ def test_a_command_that_is_none_is_answered_with_the_nearest(said: Any) -> None:
 
 
 def test_a_fault_of_its_own_is_one_sentence_too(tmp_path: Path) -> None:
-    code = ("import sys, compactlab.cli as c\n"
+    code = ("import sys, compactlab.cli as c, compactlab.cli.app as app\n"
             "def build(): raise ZeroDivisionError('x')\n"
-            "c.build = build\nsys.exit(c.main([]))")
+            "app.build = build\nsys.exit(c.main([]))")
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True,
                           check=False)
     assert done.returncode == 1

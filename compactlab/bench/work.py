@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import product
 
 import msgspec
@@ -148,11 +150,36 @@ def _worked(tasks: Sequence[tuple[int, Session]], planned: Plan,
     with warnings.catch_warnings():
         # what joblib says of tasks left undone when the user interrupts it
         warnings.filterwarnings("ignore", message=r"\d+ tasks ", category=UserWarning)
+        done: Generator[tuple[int, Tables]] | None = None
         try:
-            yield from pool(delayed(_at)(at, session, planned) for at, session in tasks)
+            with _interrupts_wait():  # the processes start here
+                done = pool(delayed(_at)(at, session, planned) for at, session in tasks)
+            yield from done
         except TerminatedWorkerError as error:
             raise BadRun("a worker process was ended from outside, perhaps for want of memory: "
                          "try again with fewer workers") from error
+        finally:
+            if done is not None:
+                done.close()  # ends the processes, if they are still at work
+
+
+@contextmanager
+def _interrupts_wait() -> Iterator[None]:
+    """Ctrl-C comes through at the end; processes started meanwhile never see it.
+
+    A terminal sends it to all of them, and one that is still starting would print a traceback.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    from multiprocessing.resource_tracker import ensure_running
+
+    ensure_running()  # starting it later would end the wait
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _at(at: int, session: Session, planned: Plan) -> tuple[int, Tables]:

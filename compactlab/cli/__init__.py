@@ -2,111 +2,63 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import warnings
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
 
-import typer
-
-from compactlab import __version__
-from compactlab.cli.text import safe
-from compactlab.errors import CompactlabError
-
-USAGE_ERROR = 2
 INTERRUPTED = 130
-TRACEBACK_VARIABLE = "COMPACTLAB_TRACEBACK"
+GOES_ON = "run"  # the command that keeps what is done
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; gives the exit code: 0, 2 for an error, 130 when interrupted."""
-    _steady_streams()
-    try:
-        # Not by calling the application, which would put a hook of its own in place of ours.
-        app = typer.main.get_command(build())
-        code = app(arguments, prog_name="compactlab", standalone_mode=False)
-        if code == INTERRUPTED:
-            sys.stderr.write("interrupted\n")
-        return code if isinstance(code, int) else 0
-    except typer.TyperException as error:
-        context = getattr(error, "ctx", None)
-        command = context.command_path if context else "compactlab"
-        text = error.format_message().rstrip(".")
-        return _complain(f"{text} (`{command} --help` shows examples)")
-    except CompactlabError as error:
-        return _complain(str(error))
-    except OSError as error:
-        name = f"{error.filename}: " if error.filename else ""
-        return _complain(f"{name}{error.strerror or type(error).__name__}")
-    except typer.Abort as ended:  # its text says how to go on
-        sys.stderr.write(f"{str(ended) or 'interrupted'}\n")
-        return INTERRUPTED
+    """Run the command line; gives the exit code: 0, 2 for an error, 130 when interrupted.
 
-
-def build() -> typer.Typer:
-    """The application with all its commands."""
-    from compactlab.cli import cache, compact, doctor, explain, quality, report, run, sessions, show
-
-    app = typer.Typer(
-        name="compactlab", no_args_is_help=True, rich_markup_mode=None, add_completion=False,
-        pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]},
-    )
-    app.callback()(_root)
-    app.command(short_help="Replay sessions under strategies and compare.")(run.run)
-    app.command(short_help="One compaction, before and after.")(show.show)
-    app.command(short_help="Compact a recorded file once.")(compact.compact)
-    app.command(short_help="The settings of a strategy, its derived numbers.")(explain.explain)
-    app.command(short_help="Notebooks and report.html of a finished run.")(report.report)
-    app.command(short_help="What survives a compaction.")(quality.quality)
-    app.add_typer(cache.build(), name="cache")
-    app.add_typer(sessions.build(), name="sessions")
-    app.command(short_help="Is everything in place; what is in a file?")(doctor.doctor)
-    return app
-
-
-def _version(asked: bool) -> None:
-    if asked:
-        typer.echo(f"compactlab {__version__}")
-        raise typer.Exit
-
-
-def _root(
-    version: Annotated[bool, typer.Option(
-        "--version", callback=_version, is_eager=True, help="Show the version and exit.")] = False,
-) -> None:
-    """What would a context-compaction strategy have done to a recorded session?
-
-    \b
-    compactlab sessions list                      which sessions lie on this machine
-    compactlab run --sessions datasets --report   replay, compare, write a report
-    compactlab show SESSION.jsonl                 one compaction, before and after
-    compactlab explain compressor --window 64K    its settings, and what follows from them
+    Hardly anything is imported before Ctrl-C is looked after. Without `arguments` the process is
+    this command alone, and Ctrl-C while it shuts down is let pass.
     """
+    try:
+        with _every_interrupt_counts():
+            from compactlab.cli.app import work
+
+            return work(arguments)
+    except KeyboardInterrupt:
+        given = sys.argv[1:] if arguments is None else arguments
+        more = ": the same command goes on where it was" if GOES_ON in given[:1] else ""
+        sys.stderr.write(f"interrupted{more}\n")
+        return INTERRUPTED
+    finally:
+        if arguments is None:
+            _let_one_pass()
 
 
-def _complain(text: str) -> int:
-    sys.stderr.write(f"compactlab: {' '.join(safe(text).split())}\n")
-    return USAGE_ERROR
+@contextmanager
+def _every_interrupt_counts() -> Iterator[None]:
+    """Ctrl-C inside a callback of Python's own, as imports have, would be printed and lost."""
+    before = sys.unraisablehook
+    sys.unraisablehook = _sent_again(before)
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
 
 
-def _steady_streams() -> None:
-    """No character that a terminal cannot show may end a command; a warning is one line."""
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(errors="replace")
-    warnings.showwarning = _warn_in_a_line
-    if not os.environ.get(TRACEBACK_VARIABLE):
-        sys.excepthook = _own_fault
+def _sent_again(otherwise: Callable[[Any], object]) -> Callable[[Any], None]:
+    def hook(unraisable: Any) -> None:
+        import _thread
+
+        if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+            otherwise(unraisable)
+            return
+        with suppress(RuntimeError):  # Python ends anyway
+            # from a thread of its own: here it would be lost once more
+            _thread.start_new_thread(_thread.interrupt_main, ())
+
+    return hook
 
 
-def _own_fault(kind: type[BaseException], error: BaseException, _: object) -> None:
-    _complain(f"a fault of compactlab itself, {kind.__name__}: {error} "
-              f"({TRACEBACK_VARIABLE}=1 shows where)")
+def _let_one_pass() -> None:
+    """The next Ctrl-C does nothing, since all is done; the one after it ends the process."""
+    import signal
 
-
-def _warn_in_a_line(message: Warning | str, category: type[Warning], *_: object,
-                    **__: object) -> None:
-    if issubclass(category, UserWarning):
-        sys.stderr.write(f"compactlab: {safe(str(message))}\n")
+    signal.signal(signal.SIGINT, lambda *_: signal.signal(signal.SIGINT, signal.SIG_DFL))

@@ -156,12 +156,7 @@ def _work(job: Job) -> None:
                 place.keep(_key(at), tables)
                 step(sizes[at])
 
-            try:
-                made = run_bench(
-                    sessions, job.planned, workers=job.workers, on_done=done, kept=kept)
-            except KeyboardInterrupt:
-                raise typer.Abort(
-                    "interrupted: the same command goes on where it was") from None
+            made = run_bench(sessions, job.planned, workers=job.workers, on_done=done, kept=kept)
         not_read = [{"name": path.name, "reason": why} for path, why in job.loaded.not_read]
         rows = {name: table.num_rows for name, table in made.items()}
         place.finish(made, make_manifest(job.determines, not_read, rows))
