@@ -86,3 +86,26 @@ def test_a_run_says_how_far_its_simulated_cache_can_be_trusted(
     said = " ".join(capsys.readouterr().out.split())
     assert "error of the simulated cache: not known" in said
     assert "other readings change a run's cost by -" in said
+
+
+@pytest.mark.parametrize(("more", "told"), [
+    (["--strategies", "compressr"], "unknown strategy 'compressr'"),
+    (["--summariser", "nobody"], "nobody"),
+    (["--out", "nowhere/rows.parquet"], "rows.parquet cannot be written: no folder nowhere")])
+def test_what_quality_cannot_do_is_said_before_the_work(
+    more: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["quality", str(SHIPPED), *more]) == 2
+    assert told in " ".join(capsys.readouterr().err.split())
+
+
+def test_files_without_a_session_are_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "note.txt").write_text("nothing")
+    assert main(["quality", str(tmp_path)]) == 2
+    assert "no session with a request in 1 file" in capsys.readouterr().err
+    assert main(["cache", "validate", str(tmp_path), str(SHIPPED)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "1 sessions without usage are left out" in said
+    assert "no importer: 1 file, left out" in said

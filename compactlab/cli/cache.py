@@ -49,8 +49,11 @@ def validate(
     from compactlab.caching.validate import by_gap, table
     from compactlab.caching.validate import validate as compare
     from compactlab.cli.files import expand, load_all
+    from compactlab.cli.summary import show_not_read
 
-    loaded = load_all(expand(paths))
+    files = expand(paths)
+    with progress("reading", len(files)) as step:
+        loaded = load_all(files, step)
     sessions = [s for s in loaded.sessions if any(r.usage and r.usage.prompt for r in s.requests)]
     found: list[Validation] = []
     with progress("comparing", len(sessions)) as step:
@@ -75,6 +78,7 @@ def validate(
                 "error"), gaps, right=["requests", "read, recorded", "read, simulated", "error"])
     _say_causes(found)
     say(f"{len(loaded.sessions) - len(sessions)} sessions without usage are left out.")
+    show_not_read(loaded.not_read)
 
 
 def _row(key: tuple[str, str, str], ones: list[Validation]) -> tuple[str, ...]:

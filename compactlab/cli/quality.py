@@ -9,7 +9,7 @@ import typer
 
 from compactlab.cli import parse
 from compactlab.cli.options import Json, Summariser, Tokenizer
-from compactlab.cli.text import number, say, say_json, show_table
+from compactlab.cli.text import number, plural, progress, say, say_json, show_table
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -56,19 +56,30 @@ def quality(
     compactlab quality ~/.claude/projects --strategies compressor,recorded
     compactlab quality datasets --windows 64K --cuts 5 --out quality.parquet
     """
+    from compactlab.bench import plan
     from compactlab.cli.files import expand, load_all
+    from compactlab.cli.summary import show_not_read
+    from compactlab.errors import BadRun, BadSession
     from compactlab.quality.pairs import pairs
     from compactlab.quality.table import quality_table, summary
 
-    loaded = load_all(expand(paths))
+    planned = plan(parse.names(strategies or (STRATEGIES,)), parse.windows(windows or (WINDOW,)),
+                   summariser=summariser, tokenizer=tokenizer)
+    if out is not None and not out.resolve().parent.is_dir():
+        raise BadRun(f"{out} cannot be written: no folder {out.resolve().parent.name}")
+    files = expand(paths)
+    with progress("reading", len(files)) as step:
+        loaded = load_all(files, step)
     chosen = _longest([s for s in loaded.sessions if s.requests], most)
-    rows = quality_table(
-        chosen, parse.names(strategies or (STRATEGIES,)),
-        windows=parse.windows(windows or (WINDOW,)), count=cuts, summariser=summariser,
-        tokenizer=tokenizer, budgets=BUDGETS)
+    if not chosen:
+        raise BadSession(f"no session with a request in {plural(len(files), 'file')}")
+    with progress("scoring", len(chosen)) as step:
+        rows = quality_table(
+            chosen, [variant.pipeline for variant in planned.variants], windows=planned.windows,
+            count=cuts, summariser=summariser, tokenizer=tokenizer, budgets=BUDGETS, on_done=step)
     found = summary(rows)
     if out is not None:
-        rows.to_parquet(out, index=False)
+        _write(rows, out)
     if as_json:
         import json
 
@@ -86,8 +97,20 @@ def quality(
         "summarisers and controls at a budget (share of what stood before the cut). Cuts whose "
         "future followed from a recorded compaction, and cuts with fewer than 3 needs, stay out. "
         "Pairs: at the cuts that both share; p (Wilcoxon, Holm-corrected) from 8 sessions on; not "
-        "separable when the interval holds 0. "
+        "separable when the interval, which is not corrected for the number of pairs, holds 0. "
         f"{left} shorter sessions left out (--most). Summaries by {summariser}.")
+    show_not_read(loaded.not_read)
+
+
+def _write(rows: DataFrame, out: Path) -> None:
+    """Whole or not at all."""
+    from compactlab.errors import BadRun
+    from compactlab.formats.files import write_bytes
+
+    try:
+        write_bytes(out, rows.to_parquet(index=False))
+    except OSError as error:
+        raise BadRun(f"{out} cannot be written: {error.strerror or error}") from error
 
 
 def _longest(sessions: list[Any], most: int) -> list[Any]:

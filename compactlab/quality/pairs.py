@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 METRICS = ("frr", "bound_frr")
+SMALLEST_P = 0.001  # that is written out
 PAIRS = (
     Column("format", "string", "", "format; `all` = all formats together"),
     Column("metric", "string", "", "see profile.MEASURES"),
@@ -54,7 +55,10 @@ def in_words(row: Mapping[str, Any]) -> str:
     text = f"{float(row['difference']):+.2f}"
     if not isna(row["low"]):
         text += f" [{float(row['low']):+.2f}, {float(row['high']):+.2f}]"
-    text += f" n={int(row['sessions'])}" + ("" if isna(row["p"]) else f" p={float(row['p']):.3f}")
+    text += f" n={int(row['sessions'])}"
+    if not isna(row["p"]):
+        p = float(row["p"])
+        text += f" p={p:.3f}" if p >= SMALLEST_P else f" p<{SMALLEST_P}"
     return f"{text} {row['verdict']}"
 
 

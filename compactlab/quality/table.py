@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import fsum, isnan
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -77,8 +77,9 @@ def quality_table(
     tokenizer: str = "auto",
     only: Sequence[str] = (),
     stores: Sequence[Index] | None = None,
+    on_done: Callable[[], object] | None = None,
 ) -> DataFrame:
-    """A row a session, contestant, place and metric; see `COLUMNS`.
+    """A row a session, contestant, place and metric; see `COLUMNS`. `on_done`: after each session.
 
     View `cut`: at each cut the same Z (everything before it) and the same needs for all: what a
     strategy had sent at that request (its own size), what summarisers and controls make of the
@@ -95,6 +96,8 @@ def quality_table(
         for key, row in _rows(session, store, strategies, windows, budgets, summarisers, controls,
                               count, horizon, summariser, tuple(only)):
             rows += _long(session, key, row)
+        if on_done is not None:
+            on_done()
     return frame(COLUMNS, rows)
 
 
