@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from compactlab.cli import main
+from compactlab.cli import main, parse
 
 SHIPPED = Path(__file__).parents[1] / "datasets" / "jinja2-lost-branch.jsonl.gz"
 
@@ -109,3 +109,10 @@ def test_files_without_a_session_are_said(
     said = " ".join(capsys.readouterr().out.split())
     assert "1 sessions without usage are left out" in said
     assert "no importer: 1 file, left out" in said
+
+
+def test_budgets_are_per_cents(capsys: pytest.CaptureFixture[str]) -> None:
+    assert parse.shares(["5, 0.5%", "20"]) == [0.005, 0.05, 0.2]
+    for text in ("0", "101", "five", "1e3", "-2", ",", "५"):
+        assert main(["quality", str(SHIPPED), "--budgets", text]) == 2
+        assert "such as" in capsys.readouterr().err

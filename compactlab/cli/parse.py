@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from compactlab.bench.cache import CacheOptions
 
 _WINDOW = re.compile(r"(\d+(?:_\d+)*)([kKmM]?)")
+_PERCENT = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,6})?)\s*%?")
+MOST_PERCENT = 100
 _FACTORS = {"": 1, "k": 1_000, "m": 1_000_000}
 
 
@@ -38,6 +40,19 @@ def windows(texts: Iterable[str]) -> list[int]:
     if not found:
         raise BadSetting("no window: give some in tokens, such as 32000,64K,128K")
     return list(dict.fromkeys(found))
+
+
+def shares(texts: Iterable[str]) -> list[float]:
+    """Per cents in comma-separated texts (2, 5%) as shares, smallest first. Raises BadSetting."""
+    found = []
+    for name in names(texts):
+        percent = _PERCENT.fullmatch(name)
+        if percent is None or not 0 < float(percent[1]) <= MOST_PERCENT:
+            raise BadSetting(f"budget {name!r}: needs a per cent above 0 and up to 100, such as 5")
+        found.append(float(percent[1]) / MOST_PERCENT)
+    if not found:
+        raise BadSetting("no budget: give some in per cent, such as 1,2,5,10")
+    return sorted(set(found))
 
 
 def settings(texts: Iterable[str]) -> dict[str, Any]:

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 STRATEGIES = "escalating,compressor,layered,observation_masking,recent,recorded"
 WINDOW = "64K"
-BUDGETS = (0.02, 0.05, 0.20)  # shares of what stood before a cut, for summarisers and controls
-PAIR_BUDGET = BUDGETS[1]  # at which summarisers and controls are compared in pairs
+BUDGETS = "1,2,5,10"  # per cent of what stood before a cut, for summarisers and controls
 NOWHERE = "\0"
 TABLES = (  # (title, metrics, or what their names begin with)
     ("headline", ("size", "frr", "bound_frr", "frr_newest", "bound_frr_newest", "next_action"),
@@ -39,6 +38,9 @@ def quality(
         metavar="TOKENS", show_default=WINDOW, help="Windows of the replays.")] = None,
     summariser: Summariser = "extractive",
     tokenizer: Tokenizer = "auto",
+    budgets: Annotated[list[str] | None, typer.Option(
+        metavar="PERCENTS", show_default=BUDGETS,
+        help="Sizes of summaries and controls, in per cent of what stood before a cut.")] = None,
     cuts: Annotated[int, typer.Option(
         metavar="N", min=1, help="Cuts of each session, spread over it.")] = 3,
     most: Annotated[int, typer.Option(
@@ -65,6 +67,7 @@ def quality(
 
     planned = plan(parse.names(strategies or (STRATEGIES,)), parse.windows(windows or (WINDOW,)),
                    summariser=summariser, tokenizer=tokenizer)
+    sizes = parse.shares(budgets or (BUDGETS,))
     if out is not None and not out.resolve().parent.is_dir():
         raise BadRun(f"{out} cannot be written: no folder {out.resolve().parent.name}")
     files = expand(paths)
@@ -76,7 +79,7 @@ def quality(
     with progress("scoring", len(chosen)) as step:
         rows = quality_table(
             chosen, [variant.pipeline for variant in planned.variants], windows=planned.windows,
-            count=cuts, summariser=summariser, tokenizer=tokenizer, budgets=BUDGETS, on_done=step)
+            count=cuts, summariser=summariser, tokenizer=tokenizer, budgets=sizes, on_done=step)
     found = summary(rows)
     if out is not None:
         _write(rows, out)
@@ -90,7 +93,8 @@ def quality(
     for (form, view), group in found.groupby(["format", "view"], sort=False, dropna=False):
         _show(str(form), str(view), group)
         if view == "cut":
-            _show_pairs(str(form), compared[compared["format"] == form])
+            _show_pairs(str(form), compared[compared["format"] == form],
+                        sizes[len(sizes) // 2])
     left = len(loaded.sessions) - len(chosen)
     say("mean over cuts within a session, then over sessions [95 % bootstrap interval]; n = "
         "sessions with a value. view cut: the same cuts for all, a strategy at its own size, "
@@ -137,7 +141,7 @@ def _show(form: str, view: str, group: DataFrame) -> None:
         for row in rows:
             if row["metric"] in metrics:
                 window = "" if _none(row["window"]) else number(int(row["window"]))
-                budget = "own" if _none(row["budget"]) else f"{float(row['budget']):.0%}"
+                budget = "own" if _none(row["budget"]) else f"{100 * float(row['budget']):g}%"
                 at = (str(row["strategy"]), window, budget)
                 lines.setdefault(at, {})[str(row["metric"])] = _value(row)
         columns = ["strategy", "window", "budget", *(m.replace("_", " ") for m in metrics)]
@@ -146,16 +150,16 @@ def _show(form: str, view: str, group: DataFrame) -> None:
                    title=f"{form}, view {view}: {title}", right=columns[1:])
 
 
-def _show_pairs(form: str, compared: DataFrame) -> None:
-    """Who is ahead: strategies at their own size, the others at the middle budget."""
+def _show_pairs(form: str, compared: DataFrame, budget: float) -> None:
+    """Who is ahead: strategies at their own size, the others at one budget, the middle one."""
     from compactlab.quality.pairs import METRICS, in_words
 
-    shown = compared[compared["budget"].isna() | (compared["budget"] == PAIR_BUDGET)]
+    shown = compared[compared["budget"].isna() | (compared["budget"] == budget)]
     lines: dict[tuple[str, ...], dict[str, str]] = {}
     for row in shown.to_dict("records"):
         window = "" if _none(row["window"]) else number(int(row["window"]))
-        budget = "own" if _none(row["budget"]) else f"{float(row['budget']):.0%}"
-        at = (f"{row['first']} - {row['second']}", window, budget)
+        size = "own" if _none(row["budget"]) else f"{100 * float(row['budget']):g}%"
+        at = (f"{row['first']} - {row['second']}", window, size)
         lines.setdefault(at, {})[str(row["metric"])] = in_words(
             {str(name): value for name, value in row.items()})
     if lines:

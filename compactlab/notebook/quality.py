@@ -40,7 +40,7 @@ class Quality:
 
 
 def gather_quality(sessions: Sequence[Session], strategies: Sequence[str], windows: Sequence[int],
-                   *, cuts_each: int = 2, budgets: Sequence[float] = (0.02, 0.05, 0.2),
+                   *, cuts_each: int = 2, budgets: Sequence[float] = (0.01, 0.02, 0.05, 0.10),
                    summariser: str = "extractive", tokenizer: str = "auto") -> Quality:
     """All that a notebook shows of the quality of strategies in these sessions.
 
