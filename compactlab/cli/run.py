@@ -91,7 +91,7 @@ def run(
     if fresh:
         if not force:
             job.place.check_free()
-        _work(job)
+        _work(job, force)
     page = _report(job) if with_report else None
     if as_json:
         say_json(_for_scripts(job, fresh, page))
@@ -136,14 +136,14 @@ def _job(loaded: Loaded, planned: Plan, out: Path | None, workers: int) -> Job:
     return Job(loaded, planned, determines, RunFolder(folder, name, planned.quality), workers)
 
 
-def _work(job: Job) -> None:
+def _work(job: Job, force: bool) -> None:
     """Replay what is not done yet, keep each session's rows as it ends, and write everything."""
     from compactlab.bench import run as run_bench
     from compactlab.bench import size
     from compactlab.results import Tables, make_manifest
 
     sessions, place = job.loaded.sessions, job.place
-    with place.working():
+    with place.working(replace=force):
         kept = {at: tables for at in range(len(sessions))
                 if (tables := place.kept(_key(at))) is not None}
         if kept:

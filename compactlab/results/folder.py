@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from compactlab.columns import TABLES, WHEN_ASKED
 from compactlab.errors import BadRun, UnknownName
+from compactlab.results.lock import take
 from compactlab.results.tables import Tables, frame
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class RunFolder:
                 raise BadRun(f"{self.folder} is a file, not a folder for results")
             return
         other = _run_in(self.folder / MANIFEST)
-        if other is not None:
+        if other not in (None, self.run):
             raise BadRun(f"{self.folder} holds another run ({other}): name another folder with "
                          "--out, or replace it with --force")
         foreign = [p.name for p in self.folder.iterdir() if not _is_ours(p.name)]
@@ -63,18 +64,47 @@ class RunFolder:
                          f"{min(foreign)}): name another folder with --out")
 
     @contextmanager
-    def working(self) -> Iterator[None]:
-        """Hold the partial folder for this process; what another run left in it goes."""
+    def working(self, replace: bool = False) -> Iterator[None]:
+        """Hold the partial folder for this process; what another run left in it goes.
+
+        A run that another process has finished meanwhile stands, unless `replace`.
+        """
         with _sentence(self.partial):
-            if _run_in(self.partial / RUN_FILE) != self.run:
-                shutil.rmtree(self.partial, ignore_errors=True)
-                self.partial.mkdir(parents=True)
-                _write(self.partial / RUN_FILE, _json({"run": self.run}))
-            lock = (self.partial / LOCK_FILE).open("w")
-        with lock:
-            if not _locked(lock.fileno()):
-                raise BadRun(f"another process is working on this run ({self.partial})")
+            held = take(self.partial / LOCK_FILE)
+        if held is None:
+            raise BadRun(self._busy())
+        with held:
+            if not replace:
+                self._check_still_free()
+            with _sentence(self.partial):
+                self._clear_of_others()
             yield
+
+    def _busy(self) -> str:
+        other = _run_in(self.partial / RUN_FILE)
+        if other == self.run:
+            return (f"another process is working on this very run ({other}) in {self.folder}: "
+                    "wait until it ends, then the same command shows what it found")
+        return (f"another run{f' ({other})' if other else ''} is at work in {self.folder}: wait "
+                "until it ends, or name another folder with --out")
+
+    def _check_still_free(self) -> None:
+        try:
+            self.check_free()
+        except BadRun:
+            if not (self.partial / RUN_FILE).exists():  # made just now, for the lock
+                shutil.rmtree(self.partial, ignore_errors=True)
+            raise
+
+    def _clear_of_others(self) -> None:
+        if _run_in(self.partial / RUN_FILE) == self.run:
+            return
+        for path in self.partial.iterdir():
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            elif path.name != LOCK_FILE:
+                path.unlink()
+        _write(self.partial / RUN_FILE, _json({"run": self.run}))
 
     def kept(self, key: str) -> Tables | None:
         """The tables of a session that an earlier, interrupted start of this run finished."""
@@ -216,21 +246,6 @@ def _made(folder: Path, writers: Sequence[tuple[str, Callable[[Path], Any]]]
     finally:
         for _, path in made:
             path.unlink(missing_ok=True)
-
-
-def _locked(handle: int) -> bool:
-    """Lock a file until it is closed; systems without such locks do without."""
-    try:
-        import fcntl
-    except ImportError:
-        return True
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks
-        return True
-    return True
 
 
 @contextmanager
