@@ -29,6 +29,10 @@ COMPACTION = KEY | {
     "messages_before": 20, "messages_after": 9, "tool_results_cleared": 0,
     "tool_results_truncated": 0, "reason": None, "silent": False, "changed": True,
 }
+QUALITY = KEY | {
+    "view": "cut", "request": 1, "compaction": None, "headline": True, "flag": "",
+    "metric": "frr", "value": 0.5, "n": 12,
+}
 NO_OP = {
     "after": 30_000, "reduction": 0.0, "effective": False, "summary_tokens": None,
     "reason": "under_budget", "changed": False,
@@ -49,6 +53,11 @@ def runs(*rows: dict[str, Any]) -> pd.DataFrame:
 def requests(*rows: dict[str, Any]) -> pd.DataFrame:
     """The table `requests`."""
     return _table("requests", REQUEST, rows)
+
+
+def quality(*rows: dict[str, Any]) -> pd.DataFrame:
+    """The table `quality`; missing values are NA, as they are when it is read."""
+    return _table("quality", QUALITY, rows).astype({"value": "Float64"})
 
 
 def compactions(*rows: dict[str, Any]) -> pd.DataFrame:

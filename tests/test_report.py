@@ -14,7 +14,7 @@ import pytest
 from compactlab.bench import plan, run
 from compactlab.errors import BadRun
 from compactlab.formats.own import save
-from compactlab.report import finding, report, shown_run, under_budget
+from compactlab.report import report, shown_run
 from compactlab.report.page import Section, clean, page, section
 from compactlab.results import RunFolder, make_manifest
 from compactlab.session import Message, Text
@@ -56,88 +56,6 @@ def assert_harmless(html: str) -> Page:
         assert (attributes.get("href") or "#").startswith("#")
         assert (attributes.get("src") or "data:image/png;").startswith("data:image/png;")
     return read
-
-
-# --- the findings -------------------------------------------------------------------------------
-
-
-def test_the_headline_names_the_strategy_that_reduced_most_where_all_was_served() -> None:
-    table = runs(
-        {"strategy": "raw", "token_reduction": 0.0, "served_share": 0.5, "stops": 1,
-         "stop_reason": "no_strategy"},
-        {"strategy": "compressor", "token_reduction": 0.4},
-        {"strategy": "layered", "token_reduction": 0.7},
-        {"strategy": "escalating", "token_reduction": 0.9, "served_share": 0.9, "stops": 1,
-         "stop_reason": "under_budget"},
-    )
-    assert finding(table) == (
-        "At 32K, layered reduced prompt tokens most among the strategies that served every "
-        "request: by 70 %, in 1 session (hidden head inferred; tokenizer o200k_base, summariser "
-        "extractive).",
-        "1 session (1 own) with 4 requests replayed under raw, compressor, layered, escalating at "
-        "a window of 32K.",
-        "Under raw, turns ended refused at 32K (it has no answer to a refusal).",
-        "Under escalating, turns ended refused at 32K (its messages were under the budget).",
-    )
-
-
-def test_the_only_strategy_that_served_everything_is_named_as_such() -> None:
-    found = finding(runs({}, {"strategy": "compressor", "served_share": 0.5}))
-    assert found[0].startswith("At 32K, only escalating served every request: it reduced prompt "
-                               "tokens by 40 %, in 1 session (")
-
-
-def test_the_headline_takes_the_smallest_window_at_which_all_was_served() -> None:
-    rows = [{"session": f"s{n}", "window": window, "token_reduction": 0.1 * (n + 1),
-             "served_share": 1.0 if window > 32_000 or n else 0.5}
-            for window in (32_000, 64_000, 128_000) for n in range(3)]
-    found = finding(runs(*rows))
-    assert found[0].startswith("At 64K, escalating reduced prompt tokens most among the strategies "
-                               "that served every request: by 20 % (95 % interval ")
-    assert "in 2 of 3 sessions; no strategy served every request." in found[2]
-    assert found[3].startswith("At 128K")
-
-
-def test_sessions_of_another_kind_of_head_are_not_in_the_headline() -> None:
-    quiet = [{"session": f"q{n}", "head_kind": "in_log", "compactions": 0, "token_reduction": 0.0}
-             for n in range(9)]
-    assert "in 1 session (hidden head inferred" in finding(runs(*quiet, {}))[0]
-
-
-def test_without_a_strategy_that_served_anything_whole_the_headline_says_so() -> None:
-    found = finding(runs({"served_share": 0.5}))
-    assert found[0].startswith("At 32K, no strategy served every request of any of 1 session (")
-
-
-def test_only_raw_and_nothing_at_all_are_findings_too() -> None:
-    assert finding(runs({"strategy": "raw"}))[0].startswith("Only raw was replayed")
-    assert finding(runs()) == ("No session was replayed.",)
-    assert finding(runs({"status": "error", "reason": "x"})) == (
-        "No session was replayed.", "1 run error: see their reason.")
-
-
-def test_runs_that_were_impossible_are_told_apart() -> None:
-    found = finding(runs({}, {"session": "s2", "status": "impossible", "token_reduction": None}))
-    assert found[-1] == "1 run impossible: the hidden head alone fills the window."
-
-
-def test_stops_of_several_reasons_are_counted() -> None:
-    stopped = [{"session": f"s{n}", "stops": 1, "stop_reason": reason}
-               for n, reason in enumerate(["exhausted", "under_budget", "under_budget"])]
-    assert finding(runs(*stopped))[-1] == (
-        "Under escalating, turns ended refused in 3 of 3 sessions at 32K "
-        "(all attempts used up: 1, its messages were under the budget: 2).")
-
-
-def test_the_under_budget_finding_counts_runs_and_names_the_heads() -> None:
-    text = under_budget(runs(
-        {"stops": 1, "stop_reason": "under_budget", "head": 9_000},
-        {"session": "s2", "stops": 2, "stop_reason": "exhausted"},
-        {"session": "s3", "stops": 1, "stop_reason": "under_budget", "head": 21_500},
-        {"session": "s4", "strategy": "raw", "stops": 1, "stop_reason": "no_strategy"}))
-    assert text.startswith("escalating: in 2 of 3 runs with a refused turn")
-    assert text.endswith("takes 9K to 21.5K tokens.")
-    assert under_budget(runs({})).startswith("No run")
 
 
 # --- which run the notebook about one session shows ---------------------------------------------
@@ -289,19 +207,3 @@ def test_a_report_holds_nothing_of_the_machine(made: Path) -> None:
 def test_a_folder_without_a_finished_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadRun, match="no finished run"):
         report(tmp_path)
-
-
-def test_the_money_of_the_headline_s_window_is_said_and_only_of_sessions_served_whole() -> None:
-    some = runs(
-        {"window": 64_000, "strategy": "layered", "cost_saving": -1.5},
-        {"window": 64_000, "strategy": "compressor", "cost_saving": 0.25},
-        {"window": 64_000, "strategy": "layered", "session": "s2", "cost_saving": 9.0,
-         "served_share": 0.5})
-    money = [line for line in finding(some) if line.startswith("Money saved")]
-    assert len(money) == 1
-    assert "compressor +25 %, layered -150 %" in money[0]
-
-
-def test_summaries_of_the_fallback_are_said() -> None:
-    first = finding(runs({"summaries": 7, "fallbacks": 2}))[0]
-    assert "(2 of 7 by the fallback)" in first

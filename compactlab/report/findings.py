@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from compactlab.charts import paper
 from compactlab.charts.means import means
 from compactlab.charts.reduction import HEAD_NAMES
+from compactlab.report.headline import headline, lacking
+from compactlab.results import with_kept
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,14 +23,16 @@ WHY = {  # reasons of a stop, in words
 }
 
 
-def finding(runs: pd.DataFrame) -> tuple[str, ...]:
-    """What the table `runs` says: the headline, what was replayed, window by window, the stops.
+def finding(runs: pd.DataFrame, quality: pd.DataFrame | None = None) -> tuple[str, ...]:
+    """What the tables say: first which strategy, at which window, costs and loses what.
 
-    The headline names the smallest window at which a strategy served every request, and the one
-    that reduced tokens most there. Kinds of hidden heads are not pooled: it speaks of the kind
-    with the most runs in which something happened, and says which.
+    `runs` and, where it was measured, `quality` are tables of one run. The headline takes the
+    smallest window at which a strategy served every request, and the one that reduced tokens most
+    there; then who costs or loses less, what was replayed, window by window, money, the stops.
+    Kinds of hidden heads are not pooled: it speaks of the kind with the most runs in which
+    something happened, and says which.
     """
-    runs = paper.with_key(runs)
+    runs = paper.with_key(with_kept(runs, quality))
     if not (runs["status"] == "ok").any():
         return ("No session was replayed.", *_failures(runs))
     head, group = _busiest(runs)
@@ -37,12 +41,15 @@ def finding(runs: pd.DataFrame) -> tuple[str, ...]:
     windows = sorted({row["window"] for row in rows})
     best = {window: _best([r for r in rows if r["window"] == window]) for window in windows}
     first = next((w for w in windows if _whole(best[w])), windows[-1] if windows else 0)
-    about = f"{HEAD_NAMES.get(head, head)}; {_measured(group)}"
+    label = best[first]["label"] if windows else None
+    kind = HEAD_NAMES.get(head, head)
+    apart = kind if runs[runs["status"] == "ok"]["head_kind"].nunique() > 1 else ""
     return (
-        _headline(best.get(first), about),
-        _scope(runs),
-        *(_sentence(best[window]) for window in windows if window != first),
+        *headline(group, label, first, apart),
+        _scope(runs, f"{'above: ' if apart else ''}{kind}; {_measured(group)}"),
+        *(_sentence(best[window]) for window in windows if window != first or best[window]["n"]),
         *_money(group, first),
+        *lacking(group, label, first),
         *stop_sentences(runs),
         *_failures(runs),
     )
@@ -58,8 +65,10 @@ def _money(runs: pd.DataFrame, window: int) -> tuple[str, ...]:
         return ()
     means_ = at.groupby("label", sort=False)["cost_saving"].mean().sort_values(ascending=False)
     said = ", ".join(f"{label} {100 * float(value):+.0f} %" for label, value in means_.items())
-    return (f"Money saved at {paper.window_name(window)} with a simulated prompt cache, mean over "
-            f"the sessions served whole: {said}.",)
+    models = ", ".join(sorted({str(name) for name in at["price_model"].dropna()}))
+    return (f"Money saved at {paper.window_name(window)} with a simulated prompt cache"
+            f"{f', prices of {models}' if models else ''}, the mean of each session's own share "
+            f"over those served whole: {said}.",)
 
 
 def under_budget(runs: pd.DataFrame) -> str:
@@ -112,29 +121,19 @@ def _busiest(runs: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     return head, runs[kinds == head]
 
 
-def _best(rows: list[dict[Any, Any]]) -> dict[Any, Any] | None:
+def _best(rows: list[dict[Any, Any]]) -> dict[Any, Any]:
     """The row with the largest mean among those that served whole as many sessions as any."""
-    if not rows:
-        return None
     most = max(row["n"] for row in rows)
     rivals = [row for row in rows if row["n"] == most]
     best = max(rivals, key=lambda row: row["mean"] if row["n"] else row["mean_partial"])
     return best | {"alone": len(rivals) == 1 < len(rows)}
 
 
-def _whole(row: dict[Any, Any] | None) -> bool:
-    return row is not None and bool(row["n"]) and not row["n_partial"] and not row["n_failed"]
+def _whole(row: dict[Any, Any]) -> bool:
+    return bool(row["n"]) and not row["n_partial"] and not row["n_failed"]
 
 
-def _headline(row: dict[Any, Any] | None, about: str) -> str:
-    if row is None:
-        return f"Only raw was replayed: nothing was compacted ({about})."
-    return f"{_sentence(row).rstrip('.')} ({about})."
-
-
-def _sentence(row: dict[Any, Any] | None) -> str:
-    if row is None:
-        return ""
+def _sentence(row: dict[Any, Any]) -> str:
     total = row["n"] + row["n_partial"] + row["n_failed"]
     at = "Without a window," if not row["window"] else f"At {paper.window_name(row['window'])},"
     if not row["n"]:
@@ -152,7 +151,7 @@ def _sentence(row: dict[Any, Any] | None) -> str:
             "strategy served every request.")
 
 
-def _scope(runs: pd.DataFrame) -> str:
+def _scope(runs: pd.DataFrame, about: str) -> str:
     formats = runs.groupby("format")["session"].nunique().to_dict()
     which = ", ".join(f"{count} {name}" for name, count in sorted(formats.items()))
     names = ", ".join(paper.in_order(runs["label"]))
@@ -160,7 +159,8 @@ def _scope(runs: pd.DataFrame) -> str:
     one = runs.drop_duplicates("session")
     requests = int(paper.numbers(one["requests"].fillna(0)).sum())
     return (f"{_count(runs['session'].nunique(), 'session')} ({which}) with "
-            f"{_count(requests, 'request')} replayed under {names} at a window of {windows}.")
+            f"{_count(requests, 'request')} replayed under {names} at a window of {windows} "
+            f"({about}).")
 
 
 def _measured(runs: pd.DataFrame) -> str:
