@@ -97,9 +97,13 @@ def test_the_help_is_quick_and_python_m_works() -> None:
         (["--strategies", "compresor"], "choose one of .*compressor, .*layered, .*raw"),
         (["--summariser", "gpt"], "choose one of extractive, fail, fallback, sized"),
         (["--tokenizer", "o200k"], "choose one of auto, .*o200k_base.*rough"),
-        (["--windows", "0"], "window '0': needs a positive number"),
-        (["--windows", "-1"], "window '-1': needs a positive number"),
+        (["--windows", "0"], "window '0': needs a positive whole number"),
+        (["--windows", "-1"], "window '-1': needs a positive whole number"),
         (["--windows", "many"], "window 'many'"),
+        (["--windows", "1.0005K"], "window '1.0005K': .*such as 32000, 32K, 1.5K or 1M"),
+        (["--windows", ""], "no window: give some in tokens"),
+        (["--strategies", ""], "no strategy: choose some of raw, escalating, .*recorded, or all"),
+        (["--strategies", " ,"], "no strategy: choose some of"),
         (["--set", "treshold=1"], "'treshold': choose one of .*threshold"),
         (["--set", "protect_last_n=0"], "protect_last_n = 0: out of range"),
         (["--set", "threshold"], "write it as name=value"),
@@ -587,14 +591,17 @@ def test_report_wants_a_finished_run(said: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "tokens"), [("32000", 32000), ("32K", 32000), ("32_000", 32000), ("1M", 1_000_000)])
+    ("text", "tokens"), [("32000", 32000), ("32K", 32000), ("32_000", 32000), ("1M", 1_000_000),
+                         ("1.5K", 1500), ("1.28k", 1280), ("0.5M", 500_000), ("1.0005M", 1_000_500),
+                         ("2.0", 2), ("1_000.5K", 1_000_500)])
 def test_a_window_is_read(text: str, tokens: int) -> None:
     assert parse.window(text) == tokens
 
 
-@pytest.mark.parametrize("text", ["", "0", "-1", "1.5K", "K", "32,000", "ten", "0K", "1e3"])
+@pytest.mark.parametrize("text", ["", "0", "-1", "1.0005K", "0.0001K", "1.5", "1.K", ".5K",
+                                  "1.5.5K", "K", "32,000", "ten", "0K", "1e3", "9" * 5000])
 def test_a_window_that_is_none_is_refused(text: str) -> None:
-    with pytest.raises(BadSetting, match="needs a positive number"):
+    with pytest.raises(BadSetting, match="needs a positive whole number"):
         parse.window(text)
 
 

@@ -12,9 +12,10 @@ from compactlab.errors import BadSetting
 if TYPE_CHECKING:
     from compactlab.bench.cache import CacheOptions
 
-_WINDOW = re.compile(r"(\d+(?:_\d+)*)([kKmM]?)")
+_WINDOW = re.compile(r"([0-9]+(?:_[0-9]+)*)(?:\.([0-9]+))?([kKmM]?)")
 _PERCENT = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,6})?)\s*%?")
 MOST_PERCENT = 100
+LONGEST = 40  # characters of a window
 _FACTORS = {"": 1, "k": 1_000, "m": 1_000_000}
 
 
@@ -25,13 +26,21 @@ def names(texts: Iterable[str]) -> list[str]:
 
 
 def window(text: str) -> int:
-    """Tokens of one window: 32000, 32_000, 32K or 1M (K = 1,000). Raises BadSetting."""
+    """Tokens of one window: 32000, 32_000, 32K, 1.5K or 1M (K = 1,000). Raises BadSetting."""
     found = _WINDOW.fullmatch(text.strip())
-    tokens = int(found[1]) * _FACTORS[found[2].lower()] if found else 0
-    if tokens <= 0:
-        raise BadSetting(f"window {text.strip()!r}: needs a positive number of tokens, "
-                         "such as 32000, 32K or 1M")
+    if found is None or len(text) > LONGEST:
+        raise _no_window(text)
+    whole, part, factor = found[1].replace("_", ""), found[2] or "", _FACTORS[found[3].lower()]
+    scale: int = 10 ** len(part)
+    tokens, rest = divmod(int(whole + part) * factor, scale)
+    if rest or tokens <= 0:
+        raise _no_window(text)
     return tokens
+
+
+def _no_window(text: str) -> BadSetting:
+    return BadSetting(f"window {text.strip()!r}: needs a positive whole number of tokens, "
+                      "such as 32000, 32K, 1.5K or 1M")
 
 
 def windows(texts: Iterable[str]) -> list[int]:

@@ -81,16 +81,13 @@ def run(
     from compactlab.cli.summary import show_run
 
     planned = plan(
-        _strategies(strategies),
-        parse.windows(windows or (DEFAULT_WINDOWS,)),
+        _strategies(strategies), parse.windows(windows or (DEFAULT_WINDOWS,)),
         summariser=summariser, tokenizer=tokenizer, cache=parse.cache(cache or ()),
         quality=quality, **parse.settings(set_ or ()))
     paths = expand([*(sessions or ()), *(files or ())] or ["."])
     job = _job(_load(paths, as_json), planned, out, workers)
     fresh = force or not job.place.is_finished()
     if fresh:
-        if not force:
-            job.place.check_free()
         _work(job, force)
     page = _report(job) if with_report else None
     if as_json:
@@ -101,12 +98,15 @@ def run(
 
 def _strategies(named: list[str] | None) -> list[str]:
     """The strategies that were named; without a name raw and the published systems."""
+    from compactlab.errors import BadSetting
     from compactlab.strategies.presets import PUBLISHED, names
 
-    found = parse.names(named or ())
-    if found == [ALL]:
-        return list(names())
-    return found or ["raw", *(preset.name for preset in PUBLISHED)]
+    if not named:
+        return ["raw", *(preset.name for preset in PUBLISHED)]
+    found = parse.names(named)
+    if not found:
+        raise BadSetting(f"no strategy: choose some of {', '.join(names())}, or {ALL}")
+    return list(names()) if found == [ALL] else found
 
 
 def _load(paths: list[Path], quiet: bool) -> Loaded:
@@ -143,6 +143,8 @@ def _work(job: Job, force: bool) -> None:
     from compactlab.results import Tables, make_manifest
 
     sessions, place = job.loaded.sessions, job.place
+    if not force:
+        place.check_free()
     with place.working(replace=force):
         kept = {at: tables for at in range(len(sessions))
                 if (tables := place.kept(_key(at))) is not None}
