@@ -82,6 +82,26 @@ def test_a_run_that_was_finished_meanwhile_stands(tmp_path: Path) -> None:
         pass
 
 
+def test_nothing_but_a_run_is_ever_replaced(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    file = write_chat(tmp_path / "a.json", turns=1)
+    mine = tmp_path / "notebooks" / "mine.ipynb"
+    mine.parent.mkdir()
+    mine.write_text("{}")
+    command = ["run", str(file), "--strategies", "raw", "--tokenizer", "rough", "--out"]
+    for more in ((), ("--force",)):
+        assert main([*command, str(mine.parent), *more]) == 2
+        assert "files that are not of a run (such as mine.ipynb)" in capsys.readouterr().err
+    assert mine.exists()
+    assert not (tmp_path / "notebooks.partial").exists()
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    assert main([*command, "."]) == main([*command, ".", "--force"]) == 0
+    assert len(results.read(tmp_path / "here")) == 3
+    assert {path.name for path in tmp_path.iterdir()} == {"a.json", "here", "notebooks"}
+
+
 def test_a_lock_is_of_the_file_that_stands_there(tmp_path: Path) -> None:
     first = take(tmp_path / "p" / "lock")
     assert first is not None

@@ -143,8 +143,7 @@ def _work(job: Job, force: bool) -> None:
     from compactlab.results import Tables, make_manifest
 
     sessions, place = job.loaded.sessions, job.place
-    if not force:
-        place.check_free()
+    place.check_free(replace=force)
     with place.working(replace=force):
         kept = {at: tables for at in range(len(sessions))
                 if (tables := place.kept(_key(at))) is not None}

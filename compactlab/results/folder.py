@@ -42,23 +42,30 @@ class RunFolder:
     @property
     def partial(self) -> Path:
         """Where the rows of finished sessions lie until all are finished."""
-        return self.folder.with_name(self.folder.name + ".partial")
+        named = self.folder if self.folder.name not in ("", "..") else self.folder.resolve()
+        return named.with_name(f"{named.name}.partial")
 
     def is_finished(self) -> bool:
         """Whether this very run lies in the folder, complete."""
         return _run_in(self.folder / MANIFEST) == self.run
 
-    def check_free(self) -> None:
-        """Raise BadRun when the folder holds another run, or files that are not ours."""
+    def check_free(self, replace: bool = False) -> None:
+        """Raise BadRun when the folder holds another run, or files that are not ours.
+
+        `replace` takes the place of any run, but of nothing else.
+        """
         if not self.folder.is_dir():
             if self.folder.exists():
                 raise BadRun(f"{self.folder} is a file, not a folder for results")
+            return
+        is_a_run = (self.folder / MANIFEST).exists()
+        if replace and is_a_run:
             return
         other = _run_in(self.folder / MANIFEST)
         if other not in (None, self.run):
             raise BadRun(f"{self.folder} holds another run ({other}): name another folder with "
                          "--out, or replace it with --force")
-        foreign = [p.name for p in self.folder.iterdir() if not _is_ours(p.name)]
+        foreign = [p.name for p in self.folder.iterdir() if not _is_ours(p.name, is_a_run)]
         if foreign:
             raise BadRun(f"{self.folder} holds files that are not of a run (such as "
                          f"{min(foreign)}): name another folder with --out")
@@ -74,8 +81,7 @@ class RunFolder:
         if held is None:
             raise BadRun(self._busy())
         with held:
-            if not replace:
-                self._check_still_free()
+            self._check_still_free(replace)
             with _sentence(self.partial):
                 self._clear_of_others()
             yield
@@ -88,9 +94,9 @@ class RunFolder:
         return (f"another run{f' ({other})' if other else ''} is at work in {self.folder}: wait "
                 "until it ends, or name another folder with --out")
 
-    def _check_still_free(self) -> None:
+    def _check_still_free(self, replace: bool) -> None:
         try:
-            self.check_free()
+            self.check_free(replace)
         except BadRun:
             if not (self.partial / RUN_FILE).exists():  # made just now, for the lock
                 shutil.rmtree(self.partial, ignore_errors=True)
@@ -142,7 +148,8 @@ class RunFolder:
         with _sentence(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             with _made(self.folder, writers) as made:
-                for old in self.folder.iterdir():
+                # the manifest last: without it notebooks are not ours to take away
+                for old in sorted(self.folder.iterdir(), key=lambda p: p.name == MANIFEST):
                     if old.name in speaking or old.suffix == ".ipynb":
                         old.unlink()  # they would speak of rows that are gone
                 for name, path in made:
@@ -206,9 +213,11 @@ def _run_in(path: Path) -> str | None:
         return None
 
 
-def _is_ours(name: str) -> bool:
+def _is_ours(name: str, is_a_run: bool) -> bool:
+    """A notebook is ours only in the folder of a run: it goes when the run is replaced."""
     ours = (MANIFEST, REPORT, *(f"{table}.parquet" for table in TABLES))
-    return name in ours or name.endswith((".ipynb", ".png", ".tmp"))
+    return name in ours or name.endswith((".png", ".tmp")) or (
+        is_a_run and name.endswith(".ipynb"))
 
 
 def _json(value: Mapping[str, Any]) -> str:
