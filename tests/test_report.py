@@ -11,10 +11,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from compactlab import results
 from compactlab.bench import plan, run
 from compactlab.errors import BadRun
 from compactlab.formats.own import save
-from compactlab.report import report, shown_run
+from compactlab.report import finding, report, shown_run
 from compactlab.report.page import Section, clean, page, section
 from compactlab.results import RunFolder, make_manifest
 from compactlab.session import Message, Text
@@ -163,9 +164,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
                                                     *session.messages[2:]))
     save(folder / "one.jsonl", [session])
     planned = plan(["raw", "escalating", "compressor"], [8_000], summariser="fallback",
-                   tokenizer="rough")
-    place = RunFolder(folder / "run", "abc")
-    determines = {"files": [{"name": "one.jsonl"}], "tokenizer": {"name": "rough", "sha256": "0"}}
+                   tokenizer="rough", quality=True)
+    place = RunFolder(folder / "run", "abc", quality=True)
+    determines = {"files": [{"name": "one.jsonl"}], "tokenizer": {"name": "rough", "sha256": "0"},
+                  "settings": planned.described()}
     place.finish(run([session], planned), make_manifest(
         determines, [{"name": "x", "reason": "no importer"}]) | {"run": "abc"})
     return report(place.folder, files={session.id: folder / "one.jsonl"})
@@ -181,10 +183,35 @@ def test_a_report_is_one_harmless_page_with_its_notebooks_beside_it(made: Path) 
     assert all(len(attributes["alt"] or "") > 20 for attributes in read.all("img"))
 
 
+def tables(folder: Path) -> tuple[Any, Any]:
+    return results.read(folder), results.read_quality(folder)
+
+
+def test_the_notebook_on_quality_reads_what_the_run_measured(made: Path) -> None:
+    cells = json.loads((made.parent / "05_summary_quality.ipynb").read_text("utf-8"))["cells"]
+    given = next(c for c in cells if "injected-parameters" in c["metadata"].get("tags", ()))
+    assert "results = '.'" in "".join(given["source"])
+
+
+def test_without_recorded_files_the_quality_of_a_run_that_measured_it_is_shown(made: Path) -> None:
+    from compactlab.report.build import _jobs
+
+    runs, _ = tables(made.parent)
+    names = [(path.name, parameters.get("results"), parameters.get("windows"))
+             for path, parameters in _jobs(Path("n"), runs, {}, measured=True)]
+    assert ("05_summary_quality.ipynb", ".", [8_000]) in names
+    assert "05_summary_quality.ipynb" not in [
+        path.name for path, _ in _jobs(Path("n"), runs, {}, measured=False)]
+
+
 def test_a_report_opens_with_the_finding_and_its_contents_lead_somewhere(made: Path) -> None:
     html = made.read_text("utf-8")
     read = Page(html)
-    assert read.words.index("At 8K, ") < read.words.index("What a replay cannot show")
+    first, *others = finding(*tables(made.parent))
+    assert first.startswith("On 1 session at a window of 8K, ")
+    assert read.words.index(first) < read.words.index("What a replay cannot show")
+    assert all(text in read.words for text in others)
+    assert "cannot be told, n = 0" in read.words, "the agent names nothing again in this session"
     assert "tokenizer rough, summariser fallback" in read.words
     assert "1 (no importer)" in read.words
     ids = [attributes["id"] for _, attributes in read.tags if "id" in attributes]

@@ -20,12 +20,16 @@ SHOWN_IDS = 10
 
 @dataclass(frozen=True)
 class Gathered:
-    """The three tables (see `columns.TABLES`), and (file name, reason) of each file not read."""
+    """The tables (see `columns.TABLES`), and (file name, reason) of each file not read.
+
+    `quality` is there where a run measured it.
+    """
 
     runs: pd.DataFrame
     requests: pd.DataFrame
     compactions: pd.DataFrame
     not_read: tuple[tuple[str, str], ...] = ()
+    quality: pd.DataFrame | None = None
 
     @property
     def longest(self) -> Gathered:
@@ -57,10 +61,10 @@ def gather(
     BadSession when there is no session, UnknownName and BadSetting with the valid choices.
     """
     if results is not None:
-        from compactlab.results import read
+        from compactlab.results import read, read_quality
 
         return Gathered(read(results, "runs"), read(results, "requests"),
-                        read(results, "compactions"))
+                        read(results, "compactions"), quality=read_quality(results))
     from compactlab.bench import plan, run
     from compactlab.results.tables import frame
 

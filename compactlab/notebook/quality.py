@@ -14,11 +14,14 @@ from compactlab.quality.recall import losses
 from compactlab.quality.repeated import survival_by_round
 from compactlab.quality.replayed import sent_at
 from compactlab.quality.survives import Span
-from compactlab.quality.table import quality_table
+from compactlab.quality.table import COLUMNS, quality_table
 from compactlab.replay import Replay, replay
+from compactlab.results import read_manifest, read_quality
 from compactlab.session import Message, Session, ToolResult
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pandas import DataFrame
 
 KEPT, NAME_ONLY, LOST = "kept", "name only", "lost"
@@ -40,18 +43,24 @@ class Quality:
 
 
 def gather_quality(sessions: Sequence[Session], strategies: Sequence[str], windows: Sequence[int],
-                   *, cuts_each: int = 2, budgets: Sequence[float] = (0.01, 0.02, 0.05, 0.10),
+                   *, results: Path | str | None = None, cuts_each: int = 2,
+                   budgets: Sequence[float] = (0.01, 0.02, 0.05, 0.10),
                    summariser: str = "extractive", tokenizer: str = "auto") -> Quality:
     """All that a notebook shows of the quality of strategies in these sessions.
 
     `windows` in tokens; `budgets` are shares of what stood before a cut, for summarisers and
-    controls; `cuts_each`: cuts of a session.
+    controls; `cuts_each`: cuts of a session. A run's folder `results` whose quality was measured
+    gives the rows of the strategies, at its own cuts; without sessions, nothing else.
     """
     import pandas as pd
 
     stores = [index(session, tokenizer) for session in sessions]
-    rows = quality_table(sessions, strategies, windows=windows, budgets=budgets, count=cuts_each,
-                         summariser=summariser, only=METRICS, stores=stores)
+    known = _of_run(results, [s.id for s in sessions], strategies, windows) if results else None
+    if known is not None:
+        cuts_each = int(read_manifest(str(results))["settings"]["quality"]["cuts"])
+    rows = quality_table(sessions, strategies if known is None else [], windows=windows,
+                         budgets=budgets, count=cuts_each, summariser=summariser, only=METRICS,
+                         stores=stores)
     needs: list[tuple[Any, ...]] = []
     rounds: list[tuple[Any, ...]] = []
     names: set[str] = set()
@@ -68,8 +77,30 @@ def gather_quality(sessions: Sequence[Session], strategies: Sequence[str], windo
                             r.survival, r.n, r.tokens, store.tokenizer, done.summariser)
                            for r in survival_by_round(done)]
     rows = rows.assign(tokenizer=", ".join(sorted(names)), summariser=summariser)
+    if known is not None:
+        rows = pd.concat([known, rows], ignore_index=True) if len(rows) else known
     return Quality(rows, pd.DataFrame(needs, columns=list(NEEDS)),
                    pd.DataFrame(rounds, columns=list(ROUNDS)))
+
+
+def _of_run(results: Path | str, sessions: Sequence[str], strategies: Sequence[str],
+            windows: Sequence[int]) -> DataFrame | None:
+    """The run's own rows of these strategies, as `quality_table` has them; None without any.
+
+    Of the sessions named, where some are: what stands beside them is of these alone.
+    """
+    import pandas as pd
+
+    found = read_quality(results)
+    if found is None:
+        return None
+    found = found[found["strategy"].isin(list(strategies)) & found["window"].isin(list(windows))
+                  & found["settings"].isin(["", "{}"]) & found["metric"].isin(["sound", *METRICS])]
+    if sessions:
+        found = found[found["session"].isin(list(sessions))]
+    budget = pd.array([None] * len(found), dtype="Float64")
+    columns = [*(column.name for column in COLUMNS), "tokenizer", "summariser"]
+    return found.assign(budget=budget)[columns].reset_index(drop=True)
 
 
 def _needs(done: Replay, spans: dict[Cut, Span], label: str) -> Iterator[tuple[Any, ...]]:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import median_low
 from typing import TYPE_CHECKING, Any
 
 from compactlab.calibrate import ESTIMATE
@@ -32,19 +33,20 @@ def report(run_folder: Path | str, *, files: Mapping[str, Path] | None = None,
     """Execute the notebooks on a run's tables; copies and report.html go into its folder.
 
     `files` are recorded files by session id: with them the notebook about one session is run as
-    well, since the tables hold no messages, and the one about quality. The one about caching needs
-    a run with costs.
+    well, since the tables hold no messages, and the one about quality, which a run that measured
+    it has in any case. The one about caching needs a run with costs.
     `notebooks` is the folder of the notebooks (default: the project's own); `progress` None draws
     a bar in a terminal. Raises BadRun for a folder without a finished run, BadParameter and
     NotebookFailed as `run_notebook` does.
     """
     from compactlab.notebook import run_notebook
     from compactlab.report.page import page, section
-    from compactlab.results import read, read_manifest
+    from compactlab.results import read, read_manifest, read_quality
 
     folder = Path(run_folder)
-    manifest, runs = read_manifest(folder), read(folder)
-    jobs = _jobs(Path(notebooks) if notebooks else _own_notebooks(), runs, files or {})
+    manifest, runs, quality = read_manifest(folder), read(folder), read_quality(folder)
+    jobs = _jobs(Path(notebooks) if notebooks else _own_notebooks(), runs, files or {},
+                 measured=quality is not None)
     made = []
     with _bar(len(jobs), progress) as step:
         for path, parameters in jobs:
@@ -54,7 +56,8 @@ def report(run_folder: Path | str, *, files: Mapping[str, Path] | None = None,
     count = runs["session"].nunique()
     title = (f"{', '.join(dict.fromkeys(runs['strategy']))} on {count} recorded session"
              + ("" if count == 1 else "s"))
-    html = page(title, str(manifest.get("run", "")), finding(runs), sections, _facts(manifest))
+    html = page(title, str(manifest.get("run", "")), finding(runs, quality), sections,
+                _facts(manifest))
     out = folder / REPORT
     write_bytes(out, html.encode("utf-8", "replace"))
     return out
@@ -67,7 +70,8 @@ def _own_notebooks() -> Path:
     return found
 
 
-def _jobs(notebooks: Path, runs: pd.DataFrame, files: Mapping[str, Path]) -> list[Job]:
+def _jobs(notebooks: Path, runs: pd.DataFrame, files: Mapping[str, Path], *,
+          measured: bool) -> list[Job]:
     jobs: list[Job] = []
     chosen = shown_run(runs, files)
     if chosen is not None:
@@ -87,11 +91,11 @@ def _jobs(notebooks: Path, runs: pd.DataFrame, files: Mapping[str, Path]) -> lis
             "most": CACHING_SESSIONS, **_counted(runs)}))
     scored = _longest(runs, files, QUALITY_SESSIONS)
     compared = _compacting(runs)
-    if scored and compared:
-        window = int(runs[runs["strategy"].isin(compared)]["window"].dropna().median())
+    if compared and (scored or measured):
+        windows = runs[runs["strategy"].isin(compared)]["window"].dropna().unique()
         jobs.append((notebooks / QUALITY, {
-            "sessions": scored, "most": QUALITY_SESSIONS, "strategies": compared,
-            "windows": [window], **_counted(runs)}))
+            "results": "." if measured else None, "sessions": scored, "most": QUALITY_SESSIONS,
+            "strategies": compared, "windows": [int(median_low(windows))], **_counted(runs)}))
     return jobs
 
 
