@@ -138,7 +138,8 @@ def _show(target: Path, form: str, strategy: str, before: History, after: Histor
     saved = (before.tokens - after.tokens) / before.tokens if before.tokens else 0.0
     say(f"{len(before) - before.lead} -> {len(after) - after.lead} messages, {before.tokens:,} -> "
         f"{after.tokens:,} tokens ({percent(saved)} less), system prompt left out")
-    say(f"written to {target} ({FORMATS[form]})")
+    alone = ": messages alone, there is no request to replay" if form == "own" else ""
+    say(f"written to {target} ({FORMATS[form]}){alone}")
 
 
 def _for_scripts(target: Path, form: str, before: History, after: History,

@@ -176,9 +176,11 @@ def _report(job: Job) -> Path:
 def _for_scripts(job: Job, fresh: bool, page: Path | None) -> dict[str, Any]:
     import json
 
+    from compactlab.cli.summary import without_requests
     from compactlab.results import overview, read, read_quality
 
-    table = overview(read(job.place.folder), read_quality(job.place.folder))
+    runs = read(job.place.folder)
+    table = overview(runs, read_quality(job.place.folder))
     return {
         "run": job.place.run,
         "folder": str(job.place.folder),
@@ -186,4 +188,5 @@ def _for_scripts(job: Job, fresh: bool, page: Path | None) -> dict[str, Any]:
         "report": str(page) if page else None,
         "overview": json.loads(table.to_json(orient="records")),
         "not_read": [{"file": str(path), "reason": why} for path, why in job.loaded.not_read],
+        "without_requests": without_requests(runs),
     }

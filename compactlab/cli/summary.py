@@ -52,6 +52,7 @@ def show_run(folder: Path, not_read: Sequence[tuple[Path, str]], *, fresh: bool,
     if quality is not None:
         say(KEPT_NOTE)
     _show_errors(runs)
+    _say_empty(runs)
     show_not_read(not_read)
     if not fresh:
         say(f"{folder} holds this very run already: nothing was done (--force does it again).")
@@ -148,6 +149,19 @@ def _show_errors(runs: DataFrame) -> None:
         if rows:
             show_table(("session", "replays", "windows", "reason"), rows, title=title,
                        right=["replays", "windows"])
+
+
+def without_requests(runs: DataFrame) -> list[str]:
+    """The sessions of a run in which there is no request, so nothing that could be replayed."""
+    return [str(s) for s in runs[runs["requests"] == 0]["session"].unique()]
+
+
+def _say_empty(runs: DataFrame) -> None:
+    empty = without_requests(runs)
+    if empty:
+        count = f"{len(empty):,} of {plural(runs['session'].nunique(), 'session')}"
+        say(f"not replayed: there is no model request in {count}, only messages (as in a file that "
+            f"`compactlab compact` wrote): {_listed(empty)}")
 
 
 def _windows(group: DataFrame) -> str:
