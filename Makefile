@@ -27,7 +27,7 @@ help: ## this list
 
 demo: .venv/.ready ## the shipped sessions, 4 strategies x 3 windows: results/demo/report.html
 	$(PY) -m compactlab run --sessions datasets/*.jsonl.gz --strategies raw,escalating,compressor,layered \
-	  --windows 32000,64000,128000 --out results/demo --force --report
+	  --windows 32000,64000,128000 --quality --out results/demo --force --report
 
 test: .venv/.ready ## all tests but the slow ones and the benchmarks (TEST_ARGS="-k name")
 	$(PYTEST) $(TEST_ARGS)

@@ -180,3 +180,24 @@ def test_a_run_without_it_is_another_run_and_says_nothing_of_it(
     assert results.read_manifest("r")["settings"]["quality"] == {"cuts": 5, "horizon": 50}
     assert type_in("--out", "r", "--force") == 0
     assert not (sessions / "r" / "quality.parquet").exists()
+
+
+def test_show_tells_what_one_compaction_left_of_what_was_needed(
+        sessions: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from compactlab.formats import load
+    from compactlab.quality.profile import profile
+    from compactlab.replay import replay
+
+    how = ["show", "in.jsonl", "--session", "1", "--window", "8K", "--tokenizer", "rough",
+           "--summariser", "fallback"]
+    done = replay(load("in.jsonl")[0], "compressor", window=8_000, tokenizer="rough",
+                  summariser="fallback")
+    mine = profile(done, done.made[0])
+    assert main([*how, "--quality"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"needed later: FRR {mine['frr']:.2f} of {mine['frr_n']} needs" in said
+    assert main([*how, "--quality", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["quality"]
+    assert found["frr"] == mine["frr"] and list(found) == list(mine)
+    assert main([*how, "--json"]) == 0
+    assert "quality" not in json.loads(capsys.readouterr().out)

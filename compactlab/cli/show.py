@@ -12,11 +12,13 @@ import typer
 from compactlab.cli import parse
 from compactlab.cli.options import Json, SessionId, Settings, Summariser, Tokenizer, Window
 from compactlab.cli.text import (
+    is_missing,
     number,
     percent,
     safe,
     say,
     say_json,
+    share,
     show_table,
 )
 from compactlab.errors import BadSetting
@@ -45,6 +47,9 @@ def show(
     summariser: Summariser = "extractive",
     tokenizer: Tokenizer = "auto",
     set_: Settings = None,
+    quality: Annotated[bool, typer.Option(
+        "--quality", help="Say how much of what the agent needed later is left; the whole profile "
+                          "with --json.")] = False,
     whole: Annotated[bool, typer.Option(
         "--all", help="Every message, long runs of one fate too.")] = False,
     as_json: Json = False,
@@ -53,7 +58,7 @@ def show(
 
     \b
     compactlab show session.jsonl
-    compactlab show session.jsonl --strategy escalating --window 64K -n 2
+    compactlab show session.jsonl --strategy escalating --window 64K -n 2 --quality
     compactlab show session.jsonl --strategy layered --silent --all
     """
     from compactlab.cli.files import one
@@ -71,9 +76,27 @@ def show(
                          f"compaction{'s' if len(made) > 1 else ''}, numbered from 1")
     chosen = made[compaction - 1] if made else None
     if as_json:
-        say_json(_for_scripts(done, chosen, compaction, len(made)))
+        more = {"quality": _profile(done, chosen)} if quality and chosen else {}
+        say_json(_for_scripts(done, chosen, compaction, len(made)) | more)
     elif chosen is not None:
         _show(done, chosen, fates(chosen.before, chosen.compaction), compaction, len(made), whole)
+        if quality:
+            say(_kept(_profile(done, chosen)))
+
+
+def _profile(done: Replay, made: Made) -> dict[str, Any]:
+    """The profile of a compaction; None where a metric is taken over nothing."""
+    from compactlab.quality.profile import profile
+
+    return {name: None if is_missing(value) else value
+            for name, value in profile(done, made).items()}
+
+
+def _kept(row: dict[str, Any]) -> str:
+    out = f" (not for the headline: {row['flag']})" if row["flag"] else ""
+    return (f"\nkept of what the agent needed later: FRR {share(row['frr'])} of {row['frr_n']} "
+            f"needs, among their old neighbours {share(row['bound_frr'])} of "
+            f"{row['bound_frr_n']}{out}. Upper bounds on what a model would recall.")
 
 
 def _show_none(done: Replay) -> None:
