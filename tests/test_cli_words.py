@@ -9,7 +9,11 @@ from typing import Any
 import pytest
 
 from compactlab.cli import main
-from tests.small_sessions import write_chat
+from compactlab.cli.text import less, percent
+from compactlab.notebook.claims import published
+from compactlab.report import finding
+from tests.small_sessions import session, write_chat
+from tests.tables_by_hand import runs
 
 
 @pytest.fixture
@@ -40,3 +44,46 @@ def test_a_run_says_which_sessions_hold_no_request(said: Any, tmp_path: Path) ->
     alone = ("run", "a.json", "--strategies", "raw", *rough, "--out", "s")
     assert "not replayed" not in said(*alone)
     assert json.loads(said(*alone, "--json"))["without_requests"] == []
+
+
+@pytest.mark.parametrize(("saved", "words"), [
+    (0.123, "12.3 % less"), (-0.003, "0.3 % more"), (0.0, "0.0 % less"), (1.0, "100.0 % less")])
+def test_a_saving_below_nothing_is_more(saved: float, words: str) -> None:
+    assert less(saved) == words
+
+
+def test_there_is_no_share_of_minus_nothing() -> None:
+    assert [percent(-0.0004), percent(-0.001, 0), percent(-0.05), percent(-0.1, 0)] == [
+        "0.0 %", "0 %", "-5.0 %", "-10 %"]
+
+
+def test_a_compaction_that_makes_a_history_larger_is_said_to_be_more(
+        said: Any, tmp_path: Path) -> None:
+    write_chat(tmp_path / "a.json", turns=2, calls=5, words=1)  # placeholders are longer
+    typed = ("a.json", "--strategy", "clear_tool_uses", "--tokenizer", "rough")
+    assert "276 -> 390 tokens (41.3 % more), system prompt left out" in said("compact", *typed)
+
+
+def test_the_findings_say_raised_where_the_best_strategy_sends_more() -> None:
+    alone = finding(runs({"token_reduction": -0.03}))
+    assert any("raised prompt tokens least among the strategies that served every request: by 3 %"
+               in sentence for sentence in alone)
+
+
+def test_the_claims_say_more_where_caching_costs_more(tmp_path: Path) -> None:
+    one = session(tmp_path, turns=1, calls=1, words=9000)  # written to the cache, hardly read
+    table = published([one], "compressor", 500_000, summariser="fallback", tokenizer="rough")
+    assert table.iloc[0, 0] == "25 % more"
+
+
+def test_a_span_is_of_one_second_or_of_several(said: Any, tmp_path: Path) -> None:
+    for name, times in {"one": (5, 6), "two": (5, 7), "none": (None, None), "odd": ("NaN", "NaN"),
+                        "hour": (0, 5400)}.items():
+        chat = [{"role": "user", "content": "hi", "timestamp": times[0]},
+                {"role": "assistant", "content": "yes", "timestamp": times[1]}]
+        (tmp_path / f"{name}.json").write_text(json.dumps(chat).replace('"NaN"', "NaN"))
+    lines = {line.split()[-1]: line for line in said("sessions", "list", ".").splitlines()
+             if line.rstrip().endswith(".json")}
+    spans = {name: " ".join(line.split()[4:-4]) for name, line in lines.items()}
+    assert spans == {"one.json": "1 second", "two.json": "2 seconds", "none.json": "-",
+                     "odd.json": "-", "hour.json": "1.5 hours"}

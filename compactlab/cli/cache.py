@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from compactlab.cli.options import Json
-from compactlab.cli.text import number, percent, progress, say, say_json, show_table
+from compactlab.cli.text import number, percent, plural, progress, say, say_json, show_table
 
 if TYPE_CHECKING:
     from compactlab.caching.validate import Validation
@@ -77,7 +77,7 @@ def validate(
     show_table(("pause before (question A)", "requests", "read, recorded", "read, simulated",
                 "error"), gaps, right=["requests", "read, recorded", "read, simulated", "error"])
     _say_causes(found)
-    say(f"{len(loaded.sessions) - len(sessions)} sessions without usage are left out.")
+    say(f"{plural(len(loaded.sessions) - len(sessions), 'session')} without usage left out.")
     show_not_read(loaded.not_read)
 
 
@@ -91,7 +91,7 @@ def _row(key: tuple[str, str, str], ones: list[Validation]) -> tuple[str, ...]:
     close = float((rows["close"] * rows["requests"]).sum()) / requests
     differing = int(rows["differing"].sum())
     unexplained = float((rows["unexplained"].fillna(0) * rows["differing"]).sum())
-    points = float((rows["hit_rate_error"] * rows["requests"]).sum()) / requests
+    points = 100 * float((rows["hit_rate_error"] * rows["requests"]).sum()) / requests
     return (*key, number(len(ones)), number(requests), _error(mine, read), _error(wrote, write),
             f"{points:+.2f} points", percent(close, 1),
             percent(median(abs(float(e)) for e in rows["read_error"].fillna(0)), 2),

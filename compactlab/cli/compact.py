@@ -18,7 +18,7 @@ from compactlab.cli.options import (
     Tokenizer,
     Window,
 )
-from compactlab.cli.text import percent, safe, say, say_json
+from compactlab.cli.text import less, plural, safe, say, say_json
 from compactlab.errors import BadRun, UnknownName
 
 if TYPE_CHECKING:
@@ -136,8 +136,9 @@ def _show(target: Path, form: str, strategy: str, before: History, after: Histor
         for step in c.steps if c.changed else ():
             say(safe(f"{c.strategy}, {step.name}: {step.detail}"))
     saved = (before.tokens - after.tokens) / before.tokens if before.tokens else 0.0
-    say(f"{len(before) - before.lead} -> {len(after) - after.lead} messages, {before.tokens:,} -> "
-        f"{after.tokens:,} tokens ({percent(saved)} less), system prompt left out")
+    left = plural(len(after) - after.lead, "message")
+    say(f"{len(before) - before.lead} -> {left}, {before.tokens:,} -> {after.tokens:,} tokens "
+        f"({less(saved)}), system prompt left out")
     alone = ": messages alone, there is no request to replay" if form == "own" else ""
     say(f"written to {target} ({FORMATS[form]}){alone}")
 

@@ -12,7 +12,9 @@ from compactlab.cli.files import NO_IMPORTER
 from compactlab.cli.options import Json, Replace
 from compactlab.cli.summary import show_not_read
 from compactlab.cli.text import (
+    is_missing,
     number,
+    plural,
     progress,
     safe,
     say,
@@ -114,12 +116,12 @@ def _near(path: Path) -> str:
 
 def _span(seconds: float | None) -> str:
     """A time span in the largest unit that it fills."""
-    if seconds is None:
+    if seconds is None or is_missing(seconds):
         return "-"
     for size, unit in ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes")):
         if seconds >= size:
             return f"{seconds / size:.1f} {unit}"
-    return f"{seconds:.0f} seconds"
+    return plural(round(seconds), "second")
 
 
 def _reason(found: Found) -> str:
@@ -158,7 +160,7 @@ def import_(
     show_not_read(loaded.not_read)
     for session in loaded.sessions:
         skipped = ", ".join(f"{reason} {count}" for reason, count in session.skipped)
-        say(f"{short(session.id)}: {len(session.messages)} messages"
+        say(f"{short(session.id)}: {plural(len(session.messages), 'message')}"
             f"{f'; left out: {safe(skipped)}' if skipped else ''}")
     say(f"written to {out}")
 

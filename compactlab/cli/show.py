@@ -13,8 +13,9 @@ from compactlab.cli import parse
 from compactlab.cli.options import Json, SessionId, Settings, Summariser, Tokenizer, Window
 from compactlab.cli.text import (
     is_missing,
+    less,
     number,
-    percent,
+    plural,
     safe,
     say,
     say_json,
@@ -104,8 +105,8 @@ def _show_none(done: Replay) -> None:
     say(f"{done.strategy} made no compaction of session {safe(done.session.id)} in a window of "
         f"{done.window:,} tokens{f' but {silent} silent ones (--silent)' if silent else ''}.")
     largest = max((s.raw_tokens for s in done.sent), default=0)
-    say(f"The largest of its {len(done.sent)} requests had {largest:,} tokens as recorded; "
-        f"{len(done.stops)} turns ended refused.")
+    say(f"The largest of its {plural(len(done.sent), 'request')} had {largest:,} tokens as "
+        f"recorded; {plural(len(done.stops), 'turn')} ended refused.")
     for made in done.made:
         if made.compaction.reason and not made.compaction.changed:
             say(f"request {made.request}: {made.compaction.strategy} changed nothing "
@@ -119,13 +120,13 @@ def _show(done: Replay, made: Made, found: Fates, at: int, of: int, whole: bool)
         f"{done.window:,} tokens by {done.tokenizer}")
     say(f"compaction {at} of {of}: {c.strategy}{level}, before request {made.request} "
         f"(turn {made.turn}), trigger {made.trigger}")
-    say(f"messages: {c.before:,} -> {c.after:,} tokens, {percent(c.reduction)} less"
+    say(f"messages: {c.before:,} -> {c.after:,} tokens, {less(c.reduction)}"
         f"{f', {c.reason}' if c.reason else ''}")
     for side in ("before", "after"):
         rows = found.side(side)
         by_fate = ", ".join(f"{fate} {tokens:,}" for fate, tokens in found.tokens(side).items())
         show_table(COLUMNS, _cells(rows, whole), right=["#", "tokens"],
-                   title=f"{side}: {len(rows)} messages; tokens {by_fate}")
+                   title=f"{side}: {plural(len(rows), 'message')}; tokens {by_fate}")
     for step in c.steps:
         say(safe(f"step {step.name}: {step.detail}" if step.detail else f"step {step.name}"))
     if c.summary is not None:

@@ -102,6 +102,12 @@ def say_json(value: Any) -> None:
     sys.stdout.write(json.dumps(value, indent=1, default=str) + "\n")
 
 
+def records(table: DataFrame) -> list[dict[str, Any]]:
+    """The rows of a table as JSON values; missing ones are null."""
+    found: list[dict[str, Any]] = json.loads(table.to_json(orient="records"))
+    return found
+
+
 def number(value: Any) -> str:
     """A whole number with commas; a dash where it is missing."""
     return "-" if is_missing(value) else f"{int(value):,}"
@@ -122,7 +128,15 @@ def dollars(value: Any) -> str:
 
 def percent(value: Any, digits: int = 1) -> str:
     """A share in percent; a dash where it is missing."""
-    return "-" if is_missing(value) else f"{100 * float(value):.{digits}f} %"
+    if is_missing(value):
+        return "-"
+    text = f"{100 * float(value):.{digits}f}"
+    return f"{text if text.strip('-0.') else text.removeprefix('-')} %"  # no -0 %
+
+
+def less(saved: float) -> str:
+    """A saving in words: 12.3 % less; 0.3 % more where the share is below 0."""
+    return f"{percent(abs(saved))} {'more' if saved < 0 else 'less'}"
 
 
 def share(value: Any) -> str:

@@ -138,8 +138,12 @@ def _input_cost(facts: Sequence[_Facts]) -> str:
     shares = [100 * (1 - f.five / f.none) for f in facts if f.none]
     if not shares:
         return "–"
+    mean = sum(shares) / len(shares)
+    word = "more" if mean < 0 else "less"
+    if mean < 0:
+        shares = [-share for share in shares]
     ends = "" if len(shares) == 1 else f" ({min(shares):.0f} to {max(shares):.0f})"
-    return f"{sum(shares) / len(shares):.0f} % less{ends}"
+    return f"{abs(mean):.0f} % {word}{ends}"
 
 
 def _survived(facts: Sequence[_Facts]) -> str:

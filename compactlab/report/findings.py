@@ -138,13 +138,15 @@ def _sentence(row: dict[Any, Any]) -> str:
     at = "Without a window," if not row["window"] else f"At {paper.window_name(row['window'])},"
     if not row["n"]:
         return f"{at} no strategy served every request of any of {_count(total, 'session')}."
-    by = f"by {paper.percent(row['mean'])}"
+    did, rank, sign = ("raised", "least", -1) if row["mean"] < 0 else ("reduced", "most", 1)
+    by = f"by {paper.percent(abs(row['mean']))}"
     if row["low"] == row["low"]:
-        by += f" (95 % interval {100 * row['low']:.0f} to {100 * row['high']:.0f})"
+        low, high = sorted((100 * sign * row["low"], 100 * sign * row["high"]))
+        by += f" (95 % interval {low:.0f} to {high:.0f})"
     if row["alone"] and _whole(row):
-        return (f"{at} only {row['label']} served every request: it reduced prompt tokens {by}, "
+        return (f"{at} only {row['label']} served every request: it {did} prompt tokens {by}, "
                 f"in {_count(total, 'session')}.")
-    most = f"{at} {row['label']} reduced prompt tokens most among the strategies that served"
+    most = f"{at} {row['label']} {did} prompt tokens {rank} among the strategies that served"
     if _whole(row):
         return f"{most} every request: {by}, in {_count(total, 'session')}."
     return (f"{most} most sessions whole: {by}, in {row['n']} of {_count(total, 'session')}; no "
