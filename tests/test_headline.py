@@ -108,6 +108,14 @@ def test_tokens_that_are_not_saved_are_no_saving(share: float, said: str) -> Non
     assert finding(runs({"token_reduction": share}))[0].endswith(said)
 
 
+def test_the_interval_of_a_growth_is_one_of_a_growth() -> None:
+    first = finding(runs(*({"session": f"s{n}", "token_reduction": share}
+                           for n, share in enumerate((-0.05, -0.02, 0.01)))))[0]
+    low, high = re.findall(r"raises prompt tokens by 2 % \(95 % interval (-?\d+) to (-?\d+)\)",
+                           first)[0]
+    assert -1 <= int(low) < 2 < int(high) <= 5
+
+
 def test_the_settings_are_told_in_words() -> None:
     def name(**row: Any) -> str:
         found = re.search(r"32K, (.*) cuts prompt", finding(runs(row))[0])

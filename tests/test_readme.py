@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
+from compactlab import results
 from compactlab.cli import main
 from compactlab.formats import importers
+from compactlab.report import finding
 from compactlab.strategies.presets import names as strategies
 from compactlab.summarise import names as summarisers
 
@@ -90,6 +92,18 @@ def test_the_commands_run(place: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "claude-code: 1 session" in out
     assert (place / "results" / "mine" / "manifest.json").is_file()
     assert (place / "smaller.json").is_file()
+    assert_the_finding_is_quoted(place / "results")
+
+
+def assert_the_finding_is_quoted(folder: Path) -> None:
+    """The README quotes the first sentence of the demo's report, whose run is among these."""
+    found = {path.parent: results.read_manifest(path.parent)["settings"]
+             for path in folder.glob("*/manifest.json")}
+    demo = next(path for path, settings in found.items()
+                if settings["windows"] == [32_000, 64_000, 128_000] and settings["quality"])
+    first = finding(results.read(demo), results.read_quality(demo))[0]
+    quoted = " ".join(" ".join(re.findall(r"^> (.*)$", README, re.M)).split())
+    assert first in quoted, f"quote it in README.md: {first}"
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ def report(
     """Run the notebooks on a finished run and join them into report.html, which opens offline.
 
     \b
-    compactlab run --sessions datasets --out results/mine
+    compactlab run --sessions datasets --quality --out results/mine
     compactlab report results/mine --sessions datasets
     """
     from compactlab.cli.files import expand, load_all

@@ -104,7 +104,9 @@ def tokens(found: Outcome, *, bounds: bool = False) -> str:
         return f"leaves prompt tokens {'nearly ' if found.reduction else ''}as they are"
     text = f"{'cuts' if found.reduction > 0 else 'raises'} prompt tokens by {share}"
     if bounds and found.low == found.low:
-        text += f" (95 % interval {100 * found.low:.0f} to {100 * found.high:.0f})"
+        sign = 100 if found.reduction > 0 else -100
+        low, high = sorted((sign * found.low, sign * found.high))
+        text += f" (95 % interval {low:.0f} to {high:.0f})"
     return text
 
 
