@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 from compactlab.caching.bridge import simulate
 from compactlab.caching.clock import clock
+from compactlab.caching.places import CLIENT
 from compactlab.caching.readings import readings
+from compactlab.caching.recorded import head_levels
 from compactlab.caching.run import CacheRun
-from compactlab.caching.validate import validate
 from compactlab.columns import (
     BAND_RUNS,
     CACHE_REQUESTS,
@@ -21,13 +22,13 @@ from compactlab.columns import (
     MONEY_REQUESTS,
     MONEY_RUNS,
 )
-from compactlab.errors import BadPrices, NoPrice
+from compactlab.errors import BadPrices, NoPrice, UnknownName
 from compactlab.index import Index
 from compactlab.pricing import Bill, PriceRow, bill, break_even, price_row, raw_run
 from compactlab.pricing.bill import request_cost
 from compactlab.pricing.latency import Assumptions
 from compactlab.pricing.own_table import check_table
-from compactlab.replay import Replay
+from compactlab.replay import Replay, replay
 
 WHAT_IF_MODEL = "claude-sonnet-4-6"  # billed where the recording names no model with a price
 WHAT_IF_DAY = 1_793_491_200.0  # 2026-11-01, the day of the prices where there are no times
@@ -121,17 +122,28 @@ def _band(found: Sequence[tuple[CacheRun, Bill]]) -> tuple[Any, ...]:
 def hit_rate_error(store: Index) -> float | None:
     """How far the simulator is from the bill of this recording; None where it says no hits.
 
-    Simulated - recorded hit rate of the session as it was, prompt sizes by our own counter. Made
-    once for an index.
+    Simulated - recorded hit rate of the session as it was, with the recording client's marks and
+    prompt sizes by our own counter. Made once for an index.
     """
-    def compared() -> float | None:
-        usages = [r.usage for r in store.session.requests if r.usage is not None]
-        if not any(u.cache_read or u.cache_write_5m or u.cache_write_1h for u in usages):
-            return None
-        (found,) = validate(store.session, store=store, questions="B")
-        return found.hit_rate_error
+    return store.empty().remember("hit rate error", lambda: _hit_rate_error(store))
 
-    return store.empty().remember("hit rate error", compared)
+
+def _hit_rate_error(store: Index) -> float | None:
+    session = store.session
+    usages = {n: r.usage for n, r in enumerate(session.requests) if r.usage is not None}
+    if not any(u.cache_read or u.cache_write_5m or u.cache_write_1h for u in usages.values()):
+        return None
+    walk = replay(session, "recorded", window=None, store=store, summariser="fallback")
+    try:
+        run = simulate(walk, layout=CLIENT, head_levels=head_levels(session))
+    except UnknownName:  # nothing says whose cache it was
+        return None
+    mine = [r for r in run.requests if r.request in usages]
+    billed = [usages[r.request] for r in mine]
+    prompts, sizes = sum(u.prompt for u in billed), sum(r.total for r in mine)
+    if not prompts or not sizes:
+        return None
+    return sum(r.cache_read for r in mine) / sizes - sum(u.cache_read for u in billed) / prompts
 
 
 def check(done: Replay, options: CacheOptions) -> None:

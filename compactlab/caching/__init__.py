@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from compactlab.caching.bridge import CacheEvent, simulate
+from compactlab.caching.bridge import simulate
 from compactlab.caching.layouts import LAYOUTS, apply_cache_control, mark_request
 from compactlab.caching.readings import Band, band
 from compactlab.caching.run import CachedRequest, CacheRun
+from compactlab.caching.serve import CacheEvent
 from compactlab.caching.simulator import Simulator, simulate_requests
 from compactlab.caching.switch import prompt_caching
 from compactlab.caching.validate import VALIDATION, by_gap, recorded_misses, table, validate

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 from compactlab.caching.bust import Buster
 from compactlab.caching.clock import Clock, clock, first_read, recorded_ttl
-from compactlab.caching.models import row, rule_of
-from compactlab.caching.parts import TTLS, Rule, Sending, Served
+from compactlab.caching.layouts import is_native
+from compactlab.caching.models import AUTO, row, rule_of
+from compactlab.caching.parts import TTLS, Sending, Served
 from compactlab.caching.places import placing
 from compactlab.caching.prefixes import Head, Prefixes
 from compactlab.caching.rules import RULES
 from compactlab.caching.rules import rule as make_rule
 from compactlab.caching.run import CachedRequest, CacheRun, SummaryCall
+from compactlab.caching.serve import CacheEvent, Caches, pools, resumes
 from compactlab.caching.tree import ROOT
 from compactlab.errors import BadSetting, UnknownName
 from compactlab.index import Index
@@ -24,16 +26,8 @@ SHARES_PREFIX, SEPARATE = "shares_prefix", "separate"
 SUMMARISER_CALLS = (SEPARATE, SHARES_PREFIX)
 INSTRUCTION_TOKENS = 500  # what a summary call adds to the prefix that it shares; an assumption
 DEFAULT_TTL = "5m"
+UNNAMED = "anthropic"  # who serves a session that does not say
 NEVER = float("inf")
-RESUME = "resume"
-
-
-class CacheEvent(NamedTuple):
-    """Something outside the rules before a request: entries of more than `keep` tokens are gone."""
-
-    request: int
-    keep: int
-    kind: str = "event"
 
 
 def simulate(
@@ -42,28 +36,26 @@ def simulate(
     layout: str = "automatic",
     ttl: str | None = None,
     model: str | None = None,
-    provider: str = "anthropic",
+    provider: str = AUTO,
     summariser_calls: str = SEPARATE,
     warm: int | None = None,
     head_levels: Sequence[int] = (),
     keep_thinking: bool | None = None,
     salt_images: bool = True,
     events: Sequence[CacheEvent] | None = None,
-    shared_head: bool = True,
-    instruction_tokens: int = INSTRUCTION_TOKENS,
     ttft: float = 0.0,
     **settings: Any,
 ) -> CacheRun:
     """What the provider's cache would have served each request of a replay; tokens, seconds.
 
     `ttl` None = what the recording wrote, else 5m. `model` None = the session's; `provider` "auto"
-    goes by the model. `warm`: tokens of the head that another session left in the cache, None =
-    what the first recorded request read; with `shared_head` other sessions keep it alive through
-    pauses. `head_levels`: cumulative tokens of marks within the hidden head. `keep_thinking` None
-    = as the model does. `events` None = the recorded resumes, which leave nothing but the head;
-    `validate.recorded_misses` pins all that was seen. `settings` are the rule's (`rules`). Without
-    recorded times nothing expires, and `time` says `assumed`. Raises UnknownName and BadSetting
-    with the valid choices.
+    goes by the model. `warm`: tokens of the head that other sessions of the user keep in the cache,
+    None = what the first recorded request read. `head_levels`: cumulative tokens of marks within
+    the hidden head. `keep_thinking` None = as the model does. `events` None = the recorded resumes,
+    which leave nothing but that head; `validate.recorded_misses` pins all that was seen. Where a
+    router named upstream providers, each has a cache of its own. `settings` are the rule's
+    (`rules`). Without recorded times nothing expires, and `time` says `assumed`. Raises UnknownName
+    and BadSetting with the valid choices.
     """
     known = replay.store.empty().remember
     lifetime = ttl or known("cache ttl", lambda: recorded_ttl(replay.session)) or DEFAULT_TTL
@@ -79,32 +71,20 @@ def simulate(
                            salt_images=salt_images and chosen == "anthropic")
     times = known("cache clock", lambda: clock(replay.session))
     values = {**own, **settings}
-    rule = make_rule(chosen, prefixes.tree, **values)
-    walk = _Walk(replay, prefixes, rule, times, layout, TTLS[lifetime],
-                 _native(provider), resumes(replay) if events is None else events, ttft)
-    walk.instruction = instruction_tokens if summariser_calls == SHARES_PREFIX else None
-    walk.warm(left, shared_head)
+    shared = prefixes.tree.up_to(prefixes.head, left) if left > 0 else ROOT
+    caches = Caches(
+        lambda: make_rule(chosen, prefixes.tree, **values),
+        pools=pools(replay.session, chosen), shared=shared,
+        events=resumes(replay.session, prefixes.tree.tokens[shared]) if events is None else events)
+    seller = replay.session.provider or UNNAMED if provider.lower() == AUTO else provider
+    walk = _Walk(replay, prefixes, caches, times, layout, TTLS[lifetime], is_native(seller), ttft)
+    walk.instruction = INSTRUCTION_TOKENS if summariser_calls == SHARES_PREFIX else None
     walk.run()
     return CacheRun(
         replay.session.id, provider, chosen, name, layout, lifetime,
         "recorded" if times.recorded else "assumed", times.back, summariser_calls,
         tuple(sorted(settings.items())), f"{RULES[chosen].source} ({RULES[chosen].date})",
         tuple(walk.rows), tuple(walk.calls), prefixes.tree.runs)
-
-
-def resumes(replay: Replay) -> list[CacheEvent]:
-    """The recorded restarts of the client as events: only the hidden head is left."""
-    session = replay.session
-    found = []
-    for event in session.events:
-        number = next((k for k, r in enumerate(session.requests) if r.message >= event.at), None)
-        if number is not None and event.kind == RESUME:
-            found.append(CacheEvent(number, replay.store.fixed, event.kind))
-    return found
-
-
-def _native(provider: str) -> bool:
-    return provider.lower() not in ("openrouter", "openai")
 
 
 def prefixes_of(store: Index, warm: int, levels: Sequence[int], *, strip: bool, salt_images: bool
@@ -121,27 +101,18 @@ def prefixes_of(store: Index, warm: int, levels: Sequence[int], *, strip: bool, 
 class _Walk:
     """One pass over the requests that were served."""
 
-    def __init__(self, replay: Replay, prefixes: Prefixes, rule: Rule, times: Clock, layout: str,
-                 ttl: float, native: bool, events: Sequence[CacheEvent], ttft: float) -> None:
-        self.replay, self.prefixes, self.rule, self.times = replay, prefixes, rule, times
+    def __init__(self, replay: Replay, prefixes: Prefixes, caches: Caches, times: Clock,
+                 layout: str, ttl: float, native: bool, ttft: float) -> None:
+        self.replay, self.prefixes, self.caches, self.times = replay, prefixes, caches, times
         self.place, self.ttl, self.native, self.ttft = placing(layout), ttl, native, ttft
         self.rows: list[CachedRequest] = []
         self.calls: list[SummaryCall] = []
         self.instruction: int | None = None
-        self.shared, self.last = ROOT, NEVER
-        self.events = _by_request(events)
         self.made: dict[int, list[int]] = {}
         for number, made in enumerate(replay.made):
             if made.compaction.changed or made.compaction.calls:
                 self.made.setdefault(made.request, []).append(number)
         self.buster = Buster(prefixes, ttl if times.recorded else NEVER)
-
-    def warm(self, tokens: int, shared: bool) -> None:
-        """What another session has left of the head, and whether others keep it alive."""
-        node = self.prefixes.tree.up_to(self.prefixes.head, tokens)
-        if tokens > 0 and node != ROOT and self.times.starts:
-            self.rule.warm(node, self.times.starts[0])
-            self.shared = node if shared else ROOT
 
     def run(self) -> None:
         """Serve every request that the replay served, summary calls before them."""
@@ -152,12 +123,10 @@ class _Walk:
         for number, sent in enumerate(replay.sent):
             if number in made:
                 compacted = self._compactions(number) or compacted
-            if number in self.events:
-                self.rule.forget(self.events[number])
             if not sent.served:
                 continue
             tail = prefixes.tail(nodes[number])
-            served = self._send(tail, starts[number])
+            served = self._send(number, tail, starts[number])
             bust = 0
             if compacted or self.buster.tail < 0:
                 bust = self.buster.bust(tail, served, starts[number]) if compacted else 0
@@ -171,14 +140,10 @@ class _Walk:
         """Tokens of an answer without recorded usage."""
         return self.replay.store.tokens(self.replay.session.messages[request.message])
 
-    def _send(self, tail: int, t: float) -> Served:
-        ttl = self.ttl
-        if self.shared and t - self.last >= ttl:
-            self.rule.warm(self.shared, t)
-        self.last = t
-        nodes = self.place(self.prefixes, tail, self.native)
+    def _send(self, number: int, tail: int, t: float) -> Served:
+        ttl, nodes = self.ttl, self.place(self.prefixes, tail, self.native)
         marks = ((nodes[0], ttl),) if len(nodes) == 1 else tuple([(n, ttl) for n in nodes])
-        return self.rule.step(Sending(t, tail, marks, self.ttft))
+        return self.caches.at(number, t).step(Sending(t, tail, marks, self.ttft))
 
     def _compactions(self, number: int) -> bool:
         changed = False
@@ -203,7 +168,8 @@ class _Walk:
         key = ("summary call", index)
         tail = self.prefixes.tree.child(before, key, self.instruction)
         marks = tuple((n, self.ttl) for n in self.place(self.prefixes, before, self.native))
-        served = self.rule.step(Sending(self.times.starts[number], tail, marks, self.ttft))
+        t = self.times.starts[number]
+        served = self.caches.at(number, t).step(Sending(t, tail, marks, self.ttft))
         self.calls.append(SummaryCall(number, *served[:4], answer))
 
 
@@ -216,10 +182,3 @@ def _row(number: int, served: Served, bust: int, output: int) -> CachedRequest:
     lost = missed[0][1] if len(missed) == 1 else sum([tokens for _, tokens in missed])
     return CachedRequest(number, read, five, hour, uncached, hit, served.cause, lost, bust, missed,
                          output, error)
-
-
-def _by_request(events: Sequence[CacheEvent]) -> Mapping[int, int]:
-    found: dict[int, int] = {}
-    for event in events:
-        found[event.request] = min(event.keep, found.get(event.request, event.keep))
-    return found

@@ -20,7 +20,7 @@ from compactlab.errors import BadHistory, BadSetting, UnknownName
 
 Json = dict[str, Any]
 TTL_NAMES = ("5m", "1h")
-NATIVE = frozenset({"anthropic"})
+NATIVE = frozenset({"anthropic", "claude"})
 LAST_MESSAGES = {"system_and_3": 3, "system_and_3_fixed": 3, "tools_system_2": 2, "single": 1,
                  "automatic": 1}
 
@@ -36,6 +36,11 @@ def apply_cache_control(messages: list[Json], layout: str = "system_and_3", ttl:
     marked = mark_request({"messages": messages}, layout, ttl, provider, top_level=False)
     found: list[Json] = marked["messages"]
     return found
+
+
+def is_native(provider: str) -> bool:
+    """Whether a mark on a whole message reaches the API: Anthropic's own, no router's."""
+    return provider.lower() in NATIVE
 
 
 def mark_request(request: Json, layout: str = "tools_system_2", ttl: str = "5m",
@@ -79,7 +84,7 @@ def _system_and_3(request: Json, provider: str) -> list[Place]:
     messages = request["messages"]
     system = [0] if messages and messages[0].get("role") == "system" else []
     others = [i for i, m in enumerate(messages) if m.get("role") != "system"]
-    native = provider in NATIVE
+    native = is_native(provider)
     found = [literal_place(messages, i, native) for i in (*system, *others[-3:])]
     return [place for place in found if place is not None]
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from compactlab.caching.bridge import simulate
 from compactlab.caching.clock import clock
-from compactlab.caching.models import rule_of
+from compactlab.caching.models import AUTO, rule_of
 from compactlab.caching.parts import TTLS
 from compactlab.caching.run import CacheRun
 from compactlab.replay import Replay
@@ -41,7 +41,7 @@ class Band(NamedTuple):
     readings: int
 
 
-def readings(replay: Replay, *, provider: str = "anthropic", model: str | None = None,
+def readings(replay: Replay, *, provider: str = AUTO, model: str | None = None,
              **settings: Any) -> list[Reading]:
     """A replay under every reading of the provider's rule, the default one first.
 
@@ -72,7 +72,7 @@ def _without_effect(replay: Replay, run: CacheRun, rule: str) -> tuple[dict[str,
     return found if run.tool_runs else (*found, *OF_RUNS)
 
 
-def band(replay: Replay, *, provider: str = "anthropic", model: str | None = None, **settings: Any
+def band(replay: Replay, *, provider: str = AUTO, model: str | None = None, **settings: Any
          ) -> Band:
     """Simulate under every reading of the provider's rule; `settings` as for `simulate`."""
     found = readings(replay, provider=provider, model=model, **settings)

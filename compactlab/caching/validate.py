@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from compactlab.caching.bridge import CacheEvent
 from compactlab.caching.clock import first_read, recorded_ttl
 from compactlab.caching.models import AUTO, rule_of
-from compactlab.caching.parts import TTLS, Rule, Sending, Served
+from compactlab.caching.parts import TTLS, Sending, Served
 from compactlab.caching.recorded import (
     Prompt,
     Recording,
@@ -19,6 +18,7 @@ from compactlab.caching.recorded import (
     head_levels,
 )
 from compactlab.caching.rules import rule as make_rule
+from compactlab.caching.serve import CacheEvent, Caches, pools, resumes
 from compactlab.caching.why import Difference, why
 from compactlab.columns import Column, frame
 from compactlab.errors import BadSession
@@ -44,7 +44,7 @@ VALIDATION = (
     Column("write", "int", "tokens", "recorded cache writes"),
     Column("write_simulated", "int", "tokens", "simulated ones"),
     Column("write_error", "float", "share", "(simulated - recorded) / recorded"),
-    Column("hit_rate_error", "float", "points", "simulated - recorded hit rate"),
+    Column("hit_rate_error", "float", "share", "simulated - recorded hit rate"),
     Column("close", "float", "share", "requests whose read is within 1 % of the prompt"),
     Column("differing", "int", "tokens", "sum of the differences of reads"),
     Column("unexplained", "float", "share", "of the differing tokens that no cause explains"),
@@ -87,7 +87,7 @@ class Validation:
         return (s.id, s.format, s.model, self.question, len(self.pairs),
                 _share(sizes, prompt), read, mine, _share(mine - read, read),
                 write, wrote, _share(wrote - write, write),
-                100 * self.hit_rate_error, _share(close, len(self.pairs)),
+                self.hit_rate_error, _share(close, len(self.pairs)),
                 differing, _share(apart["unexplained"], differing),
                 ", ".join(f"{k} {v}" for k, v in apart.most_common()))
 
@@ -145,47 +145,22 @@ def recorded_misses(session: Session) -> tuple[CacheEvent, ...]:
     return tuple(found)
 
 
-class _Caches:
-    """The rules' states of one session: one for each upstream provider that a router named."""
-
-    def __init__(self, recording: Recording, session: Session, settings: dict[str, Any]) -> None:
-        self.recording = recording
-        self.name, own = rule_of(session.model, AUTO)
-        self.settings = {**own, **settings}
-        self.pools: dict[str, Rule] = {}
-
-    def of(self, pool: str) -> Rule:
-        found = self.pools.get(pool)
-        if found is None:
-            found = self.pools[pool] = make_rule(self.name, self.recording.tree, **self.settings)
-        return found
-
-
 def _simulated(walk: Replay, recording: Recording, observed: bool, settings: dict[str, Any]
                ) -> Iterator[tuple[Prompt, Usage, Served]]:
     session = walk.session
-    caches = _Caches(recording, session, settings)
     tree, ttl = recording.tree, TTLS[recorded_ttl(session) or "5m"]
+    rule, own = rule_of(session.model, AUTO)
     shared = tree.up_to(recording.head, first_read(session))
-    pinned = {e.request: e.keep for e in recorded_misses(session)} if observed else {}
-    resumed = [e.at for e in session.events if e.kind == "resume"]
+    events = recorded_misses(session) if observed else resumes(session, tree.tokens[shared])
+    caches = Caches(lambda: make_rule(rule, tree, **{**own, **settings}),
+                    pools=pools(session, rule), shared=shared, events=events)
     for prompt in recording.prompts:
-        request = session.requests[prompt.request]
-        cache = caches.of(request.provider)
-        if caches.name == "anthropic":
-            resumes = bool(resumed) and resumed[0] <= request.message
-            if resumes and not observed:
-                cache.forget(tree.tokens[shared])
-            while resumed and resumed[0] <= request.message:
-                resumed.pop(0)
-            if shared:
-                cache.warm(shared, prompt.t)  # another session of the user has just read it
-        if prompt.request in pinned:
-            cache.forget(pinned[prompt.request])
         marks = tuple((n, ttl) for n in (*_levels(recording), prompt.end))
+        cache = caches.at(prompt.request, prompt.t)
         served = cache.step(Sending(prompt.t, prompt.tail, marks))
-        if request.usage is not None:
-            yield prompt, request.usage, served
+        usage = session.requests[prompt.request].usage
+        if usage is not None:
+            yield prompt, usage, served
 
 
 def _levels(recording: Recording) -> list[int]:

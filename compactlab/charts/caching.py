@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from compactlab.charts import paper
@@ -53,8 +55,24 @@ def cache_caption(runs: pd.DataFrame, *more: str) -> str:
     """What every figure of the cache says: simulated how, at whose prices, of which day."""
     models = _names(runs, "price_model")
     told = (f"simulated, layout {_names(runs, 'cache_layout')}, TTL {_names(runs, 'cache_ttl')}",
-            f"prices of {models} as of {_days(runs)}")
+            f"prices of {models} as of {_days(runs)}", _trust(runs))
     return paper.caption(runs, *told, *more)
+
+
+def _trust(runs: pd.DataFrame) -> str:
+    """How far the simulator is from the bills of these recordings, as they were."""
+    if "hit_rate_error" not in runs:
+        return ""
+    errors = paper.numbers(runs.drop_duplicates("session")["hit_rate_error"].dropna()).tolist()
+    return off_the_bill(errors)
+
+
+def off_the_bill(errors: Sequence[float]) -> str:
+    """The error of simulated hit rates in words, from one value (share) a session with a bill."""
+    if not errors:
+        return "no bill to check hit rates against"
+    middle = 100 * median(map(abs, errors))
+    return f"hit rates {middle:.1f} points off the bill (median, n = {len(errors)})"
 
 
 def _names(runs: pd.DataFrame, column: str, most: int = 4) -> str:

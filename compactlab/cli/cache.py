@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from compactlab.cli.options import Json
-from compactlab.cli.text import number, percent, plural, progress, say, say_json, show_table
+from compactlab.cli.text import (
+    number,
+    percent,
+    plural,
+    progress,
+    records,
+    say,
+    say_json,
+    show_table,
+)
 
 if TYPE_CHECKING:
     from compactlab.caching.validate import Validation
@@ -61,9 +70,7 @@ def validate(
             found += compare(session, observed=observed)
             step()
     if as_json:
-        import json
-
-        say_json({"sessions": json.loads(table(found).to_json(orient="records")),
+        say_json({"sessions": records(table(found)),
                   "gaps": [list(gap) for gap in by_gap(found)]})
         return
     groups: dict[tuple[str, str, str], list[Validation]] = defaultdict(list)

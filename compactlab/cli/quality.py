@@ -9,14 +9,35 @@ import typer
 
 from compactlab.cli import parse
 from compactlab.cli.options import Json, Summariser, Tokenizer
-from compactlab.cli.text import number, plural, progress, say, say_json, show_table
+from compactlab.cli.text import (
+    is_missing,
+    number,
+    plural,
+    progress,
+    records,
+    say,
+    say_json,
+    show_table,
+)
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from compactlab.bench import Plan
+    from compactlab.cli.files import Loaded
+    from compactlab.session import Session
+
 STRATEGIES = "escalating,compressor,layered,observation_masking,recent,recorded"
 WINDOW = "64K"
 BUDGETS = "1,2,5,10"  # per cent of what stood before a cut, for summarisers and controls
+HOW = (
+    "mean over cuts within a session, then over sessions [95 % bootstrap interval]; n = sessions "
+    "with a value. view cut: the same cuts for all, a strategy at its own size, summarisers and "
+    "controls at a budget (share of what stood before the cut). Cuts whose future followed from a "
+    "recorded compaction, and cuts with fewer than 3 needs, stay out. Pairs: at the cuts that both "
+    "share; p (Wilcoxon, Holm-corrected) from 8 sessions on; not separable when the interval, "
+    "which is not corrected for the number of pairs, holds 0."
+)
 NOWHERE = "\0"
 TABLES = (  # (title, metrics, or what their names begin with)
     ("headline", ("size", "frr", "bound_frr", "frr_newest", "bound_frr_newest", "next_action"),
@@ -58,52 +79,63 @@ def quality(
     compactlab quality ~/.claude/projects --strategies compressor,recorded
     compactlab quality datasets --windows 64K --cuts 5 --out quality.parquet
     """
-    from compactlab.bench import plan
-    from compactlab.cli.files import expand, load_all
     from compactlab.cli.summary import show_not_read
-    from compactlab.errors import BadRun, BadSession
     from compactlab.quality.pairs import pairs
-    from compactlab.quality.table import quality_table, summary
+    from compactlab.quality.table import summary
 
-    planned = plan(parse.names(strategies or (STRATEGIES,)), parse.windows(windows or (WINDOW,)),
-                   summariser=summariser, tokenizer=tokenizer)
     sizes = parse.shares(budgets or (BUDGETS,))
+    planned = _plan(strategies, windows, summariser, tokenizer, out)
+    loaded, chosen = _read(paths, most)
+    rows = _scored(chosen, planned, cuts, sizes)
+    if out is not None:
+        _write(rows, out)
+    found, compared = summary(rows), pairs(rows)
+    if as_json:
+        say_json({"summary": records(found), "pairs": records(compared)})
+        return
+    for (form, view), group in found.groupby(["format", "view"], sort=False, dropna=False):
+        _show(str(form), str(view), group)
+        if view == "cut":
+            _show_pairs(str(form), compared[compared["format"] == form], sizes[len(sizes) // 2])
+    left = len(loaded.sessions) - len(chosen)
+    say(f"{HOW} {left} shorter sessions left out (--most). Summaries by {summariser}.")
+    show_not_read(loaded.not_read)
+
+
+def _plan(strategies: list[str] | None, windows: list[str] | None, summariser: str, tokenizer: str,
+          out: Path | None) -> Plan:
+    """Check everything before anything is read."""
+    from compactlab.bench import plan
+    from compactlab.errors import BadRun
+
     if out is not None and not out.resolve().parent.is_dir():
         raise BadRun(f"{out} cannot be written: no folder {out.resolve().parent.name}")
+    return plan(parse.names(strategies or (STRATEGIES,)),
+                parse.windows(windows or (WINDOW,)), summariser=summariser, tokenizer=tokenizer)
+
+
+def _read(paths: list[str], most: int) -> tuple[Loaded, list[Session]]:
+    """What was read, and the sessions that are scored."""
+    from compactlab.cli.files import expand, load_all
+    from compactlab.errors import BadSession
+
     files = expand(paths)
     with progress("reading", len(files)) as step:
         loaded = load_all(files, step)
     chosen = _longest([s for s in loaded.sessions if s.requests], most)
     if not chosen:
         raise BadSession(f"no session with a request in {plural(len(files), 'file')}")
-    with progress("scoring", len(chosen)) as step:
-        rows = quality_table(
-            chosen, [variant.pipeline for variant in planned.variants], windows=planned.windows,
-            count=cuts, summariser=summariser, tokenizer=tokenizer, budgets=sizes, on_done=step)
-    found = summary(rows)
-    if out is not None:
-        _write(rows, out)
-    if as_json:
-        import json
+    return loaded, chosen
 
-        say_json({"summary": json.loads(found.to_json(orient="records")),
-                  "pairs": json.loads(pairs(rows).to_json(orient="records"))})
-        return
-    compared = pairs(rows)
-    for (form, view), group in found.groupby(["format", "view"], sort=False, dropna=False):
-        _show(str(form), str(view), group)
-        if view == "cut":
-            _show_pairs(str(form), compared[compared["format"] == form],
-                        sizes[len(sizes) // 2])
-    left = len(loaded.sessions) - len(chosen)
-    say("mean over cuts within a session, then over sessions [95 % bootstrap interval]; n = "
-        "sessions with a value. view cut: the same cuts for all, a strategy at its own size, "
-        "summarisers and controls at a budget (share of what stood before the cut). Cuts whose "
-        "future followed from a recorded compaction, and cuts with fewer than 3 needs, stay out. "
-        "Pairs: at the cuts that both share; p (Wilcoxon, Holm-corrected) from 8 sessions on; not "
-        "separable when the interval, which is not corrected for the number of pairs, holds 0. "
-        f"{left} shorter sessions left out (--most). Summaries by {summariser}.")
-    show_not_read(loaded.not_read)
+
+def _scored(sessions: list[Session], planned: Plan, cuts: int, budgets: list[float]) -> DataFrame:
+    from compactlab.quality.table import quality_table
+
+    with progress("scoring", len(sessions)) as step:
+        return quality_table(
+            sessions, [variant.pipeline for variant in planned.variants], windows=planned.windows,
+            count=cuts, summariser=str(planned.summariser), tokenizer=planned.tokenizer,
+            budgets=budgets, on_done=step)
 
 
 def _write(rows: DataFrame, out: Path) -> None:
@@ -117,9 +149,9 @@ def _write(rows: DataFrame, out: Path) -> None:
         raise BadRun(f"{out} cannot be written: {error.strerror or error}") from error
 
 
-def _longest(sessions: list[Any], most: int) -> list[Any]:
+def _longest(sessions: list[Session], most: int) -> list[Session]:
     """The longest sessions of each format, in the order given."""
-    by_format: dict[str, list[Any]] = {}
+    by_format: dict[str, list[Session]] = {}
     for session in sessions:
         by_format.setdefault(session.format, []).append(session)
     kept: set[int] = set()
@@ -140,8 +172,8 @@ def _show(form: str, view: str, group: DataFrame) -> None:
         lines: dict[tuple[str, str, str], dict[str, str]] = {}
         for row in rows:
             if row["metric"] in metrics:
-                window = "" if _none(row["window"]) else number(int(row["window"]))
-                budget = "own" if _none(row["budget"]) else f"{100 * float(row['budget']):g}%"
+                window = "" if is_missing(row["window"]) else number(int(row["window"]))
+                budget = "own" if is_missing(row["budget"]) else f"{100 * float(row['budget']):g}%"
                 at = (str(row["strategy"]), window, budget)
                 lines.setdefault(at, {})[str(row["metric"])] = _value(row)
         columns = ["strategy", "window", "budget", *(m.replace("_", " ") for m in metrics)]
@@ -157,8 +189,8 @@ def _show_pairs(form: str, compared: DataFrame, budget: float) -> None:
     shown = compared[compared["budget"].isna() | (compared["budget"] == budget)]
     lines: dict[tuple[str, ...], dict[str, str]] = {}
     for row in shown.to_dict("records"):
-        window = "" if _none(row["window"]) else number(int(row["window"]))
-        size = "own" if _none(row["budget"]) else f"{100 * float(row['budget']):g}%"
+        window = "" if is_missing(row["window"]) else number(int(row["window"]))
+        size = "own" if is_missing(row["budget"]) else f"{100 * float(row['budget']):g}%"
         at = (f"{row['first']} - {row['second']}", window, size)
         lines.setdefault(at, {})[str(row["metric"])] = in_words(
             {str(name): value for name, value in row.items()})
@@ -170,18 +202,12 @@ def _show_pairs(form: str, compared: DataFrame, budget: float) -> None:
 
 
 def _value(row: dict[Any, Any]) -> str:
-    if _none(row["value"]):
+    if is_missing(row["value"]):
         return "-"
     value = float(row["value"])
     text = f"{value:,.0f}" if abs(value) >= MANY else f"{value:.2f}"
-    if not _none(row["low"]):
+    if not is_missing(row["low"]):
         low, high = float(row["low"]), float(row["high"])
         ends = f"{low:,.0f}, {high:,.0f}" if abs(value) >= MANY else f"{low:.2f}, {high:.2f}"
         text += f" [{ends}]"
     return f"{text} n={int(row['sessions'])}"
-
-
-def _none(value: Any) -> bool:
-    from compactlab.cli.text import is_missing
-
-    return is_missing(value)

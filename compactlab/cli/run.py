@@ -10,7 +10,7 @@ import typer
 
 from compactlab.cli import parse
 from compactlab.cli.options import Cache, Json, Sessions, Summariser, Tokenizer
-from compactlab.cli.text import plural, progress, say_json, warn
+from compactlab.cli.text import plural, progress, records, say_json, warn
 
 if TYPE_CHECKING:
     from compactlab.bench import Plan
@@ -82,13 +82,11 @@ def run(
 
     planned = plan(
         _strategies(strategies), parse.windows(windows or (DEFAULT_WINDOWS,)),
-        summariser=summariser, tokenizer=tokenizer, cache=parse.cache(cache or ()),
-        quality=quality, **parse.settings(set_ or ()))
-    paths = expand([*(sessions or ()), *(files or ())] or ["."])
-    job = _job(_load(paths, as_json), planned, out, workers)
-    fresh = force or not job.place.is_finished()
-    if fresh:
-        _work(job, force)
+        summariser=summariser, tokenizer=tokenizer, quality=quality,
+        cache=parse.cache(cache or ()), **parse.settings(set_ or ()))
+    loaded = _load(expand([*(sessions or ()), *(files or ())] or ["."]), as_json)
+    job = _job(loaded, planned, out, workers)
+    fresh = _work(job, force)
     page = _report(job) if with_report else None
     if as_json:
         say_json(_for_scripts(job, fresh, page))
@@ -136,13 +134,18 @@ def _job(loaded: Loaded, planned: Plan, out: Path | None, workers: int) -> Job:
     return Job(loaded, planned, determines, RunFolder(folder, name, planned.quality), workers)
 
 
-def _work(job: Job, force: bool) -> None:
-    """Replay what is not done yet, keep each session's rows as it ends, and write everything."""
+def _work(job: Job, force: bool) -> bool:
+    """Replay what is not done yet, keep each session's rows as it ends, and write everything.
+
+    False where this very run stands in the folder already: nothing is done.
+    """
     from compactlab.bench import run as run_bench
     from compactlab.bench import size
     from compactlab.results import Tables, make_manifest
 
     sessions, place = job.loaded.sessions, job.place
+    if not force and place.is_finished():
+        return False
     place.check_free(replace=force)
     with place.working(replace=force):
         kept = {at: tables for at in range(len(sessions))
@@ -161,6 +164,7 @@ def _work(job: Job, force: bool) -> None:
         not_read = [{"name": path.name, "reason": why} for path, why in job.loaded.not_read]
         rows = {name: table.num_rows for name, table in made.items()}
         place.finish(made, make_manifest(job.determines, not_read, rows))
+    return True
 
 
 def _key(at: int) -> str:
@@ -174,7 +178,6 @@ def _report(job: Job) -> Path:
 
 
 def _for_scripts(job: Job, fresh: bool, page: Path | None) -> dict[str, Any]:
-    import json
 
     from compactlab.cli.summary import without_requests
     from compactlab.results import overview, read, read_quality
@@ -186,7 +189,7 @@ def _for_scripts(job: Job, fresh: bool, page: Path | None) -> dict[str, Any]:
         "folder": str(job.place.folder),
         "fresh": fresh,
         "report": str(page) if page else None,
-        "overview": json.loads(table.to_json(orient="records")),
+        "overview": records(table),
         "not_read": [{"file": str(path), "reason": why} for path, why in job.loaded.not_read],
         "without_requests": without_requests(runs),
     }

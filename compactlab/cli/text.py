@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
     from rich.console import Console
 
 UNKNOWN_WIDTH = 160  # characters of a line where the output is no terminal and COLUMNS is unset

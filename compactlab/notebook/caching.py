@@ -9,11 +9,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from compactlab.bench.cache import WHAT_IF_MODEL, CacheOptions, prices_of
+from compactlab.bench.cache import WHAT_IF_MODEL, CacheOptions, hit_rate_error, prices_of
 from compactlab.caching import LAYOUTS, CacheRun, simulate
 from compactlab.caching.clock import clock
 from compactlab.caching.models import family
 from compactlab.caching.validate import GAPS
+from compactlab.charts.caching import off_the_bill
 from compactlab.index import index
 from compactlab.pricing import PriceRow
 from compactlab.pricing.bill import request_cost
@@ -68,18 +69,20 @@ def layouts(sessions: Iterable[Session], *, strategy: str = "raw", window: int |
             summariser: str = "extractive", tokenizer: str = "auto") -> DataFrame:
     """A line a layout and lifetime: the share of prompt tokens read, by the pause before them.
 
-    `input cost` is USD without answers, `against none` the share of it that caching saves.
-    Sessions without recorded times are left out: nothing would expire. Tokens and USD are sums
-    over the sessions.
+    `input cost` is USD without answers, `against none` the share of it that caching saves,
+    `checked` how far simulated hit rates of the recordings are from their bills. Sessions without
+    recorded times are left out: nothing would expire. Tokens and USD are sums over the sessions.
     """
     import pandas as pd
 
     sums: dict[tuple[str, str], _Sums] = {}
-    count = 0
+    count, errors = 0, list[float]()
     for (priced,) in each_priced(sessions, [(strategy, window)], summariser, tokenizer):
         if not clock(priced.done.session).recorded:
             continue
         count += 1
+        error = hit_rate_error(priced.done.store)
+        errors += [] if error is None else [error]
         for layout in (name for name in ORDER if name in LAYOUTS):
             for ttl in TTLS if layout != NO_CACHE else TTLS[:1]:
                 sums.setdefault((layout, ttl), _Sums()).add(priced, priced.run(layout, ttl))
@@ -93,7 +96,7 @@ def layouts(sessions: Iterable[Session], *, strategy: str = "raw", window: int |
         reads, prompts = (sum(gap[at] for gap in found.gaps.values()) for at in (1, 2))
         lines.append(line | {
             "hit rate": percent(reads, prompts), "input cost": f"${found.cost:,.2f}",
-            "against none": percent(plain - found.cost, plain)})
+            "against none": percent(plain - found.cost, plain), "checked": off_the_bill(errors)})
     return pd.DataFrame(lines).set_index(["layout", "TTL"]) if lines else pd.DataFrame()
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from compactlab.caching.bridge import simulate
 from compactlab.caching.clock import clock
+from compactlab.caching.models import AUTO
 from compactlab.caching.money import MILLION, Prices, cost
 from compactlab.caching.run import CachedRequest, CacheRun, SummaryCall
 from compactlab.pricing.latency import Assumptions, Seconds, latency
@@ -118,7 +119,7 @@ def priced(walk: Replay, *, table: Path | str | None = None, prices: PriceRow | 
     run = simulate(walk, **settings)
     start = clock(walk.session)
     moment = start.starts[0] if start.recorded else None
-    provider = str(settings.get("provider", "anthropic"))
+    provider = str(settings.get("provider", AUTO))
     row = prices or price_row(run.model, _seller(provider), moment, table)
     own = price_row(summariser_model, "", moment, table) if summariser_model else None
     plain = {k: v for k, v in settings.items() if k != "summariser_calls"}

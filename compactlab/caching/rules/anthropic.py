@@ -245,11 +245,15 @@ class Anthropic:
         return "lookback" if self._lives(entry, t) else "expired"
 
     # -- what comes from outside -------------------------------------------------------------------
-    def warm(self, node: int, t: float, ttl: float = TTLS["5m"]) -> None:
+    def warm(self, node: int, t: float) -> None:
         """Somebody else's request has just used this prefix."""
-        if node != ROOT and self.tree.tokens[node] >= self.settings.min_tokens:
+        entry = self.entries.get(node)
+        if entry is not None and self._lives(entry, t):
+            entry.expiry, entry.available = max(entry.expiry, t + FIVE_MINUTES), min(
+                entry.available, t)
+        elif node != ROOT and self.tree.tokens[node] >= self.settings.min_tokens:
             below = self._stored_before(self.tree.parent[node])
-            self.entries[node] = Entry(t + ttl, ttl, t)
+            self.entries[node] = Entry(t + FIVE_MINUTES, FIVE_MINUTES, t)
             self.below.setdefault(node, below)
 
     def forget(self, keep: int) -> None:
