@@ -182,6 +182,31 @@ def test_a_run_without_it_is_another_run_and_says_nothing_of_it(
     assert not (sessions / "r" / "quality.parquet").exists()
 
 
+def test_an_interrupted_run_goes_on_with_what_was_measured_and_gives_the_same_bytes(
+        sessions: Path, capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    from compactlab.bench import work
+
+    def refused(*_: object) -> None:
+        raise BadRun("the disk is full")
+
+    assert type_in("--quality", "--out", "whole") == 0
+    with monkeypatch.context() as patched:
+        patched.setattr(RunFolder, "finish", refused)
+        assert type_in("--quality", "--out", "r") == 2
+    (sessions / "r.partial" / "000001" / "quality.arrow").unlink()
+    measured = []
+    measure = work.quality_rows
+    monkeypatch.setattr(
+        work, "quality_rows", lambda done: measured.append(done.session.id) or measure(done))
+    capsys.readouterr()
+    assert type_in("--quality", "--out", "r") == 0
+    assert "going on: 1 of 2 sessions are done already" in capsys.readouterr().err
+    assert set(measured) == {"story 2"}
+    for path in sorted((sessions / "whole").iterdir()):
+        assert path.read_bytes() == (sessions / "r" / path.name).read_bytes()
+
+
 def test_show_tells_what_one_compaction_left_of_what_was_needed(
         sessions: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from compactlab.formats import load
