@@ -107,7 +107,7 @@ def test_files_without_a_session_are_said(
     assert "no session with a request in 1 file" in capsys.readouterr().err
     assert main(["cache", "validate", str(tmp_path), str(SHIPPED)]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "1 sessions without usage are left out" in said
+    assert "1 session without usage left out" in said
     assert "no importer: 1 file, left out" in said
 
 
