@@ -123,6 +123,8 @@ MONEY_REQUESTS = (
 CACHE_RUNS = (
     _c("cache_layout", "string", "", "where the simulated client puts its breakpoints"),
     _c("cache_ttl", "string", "", "lifetime of what it writes: 5m or 1h"),
+    _c("clock_back", "int", "", "how often the recorded clock went back: such a request stands at "
+       "the time before it"),
     *CACHE_REQUESTS[:4],  # summed over the served requests
     _c("hit_rate", "float", "share", "cache_read / prompt tokens, over the served requests"),
     _c("bust_tokens", "int", "tokens", "cached before a compaction, paid again because of it"),

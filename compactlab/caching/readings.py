@@ -22,7 +22,6 @@ READINGS: dict[str, tuple[dict[str, Any], ...]] = {
 }
 OF_TIME = ({"refresh": "hit_only"}, {"refresh": "prefix"}, {"upgrade": True}, {"tie_lives": True})
 OF_RUNS = ({"collapse_runs": False}, {"inside_runs": True})
-CLASSES = ("cache_read", "cache_write_5m", "cache_write_1h", "uncached")
 
 
 class Reading(NamedTuple):
@@ -30,15 +29,6 @@ class Reading(NamedTuple):
 
     settings: dict[str, Any]
     run: CacheRun
-
-
-class Band(NamedTuple):
-    """The default reading, and over all readings the least and most of each total (tokens)."""
-
-    run: CacheRun
-    low: dict[str, int]
-    high: dict[str, int]
-    readings: int
 
 
 def readings(replay: Replay, *, provider: str = AUTO, model: str | None = None,
@@ -70,12 +60,3 @@ def _without_effect(replay: Replay, run: CacheRun, rule: str) -> tuple[dict[str,
     if run.time == "assumed" or starts[-1] - starts[0] < min(TTLS.values()):
         found += OF_TIME
     return found if run.tool_runs else (*found, *OF_RUNS)
-
-
-def band(replay: Replay, *, provider: str = AUTO, model: str | None = None, **settings: Any
-         ) -> Band:
-    """Simulate under every reading of the provider's rule; `settings` as for `simulate`."""
-    found = readings(replay, provider=provider, model=model, **settings)
-    totals = [reading.run.totals for reading in found]
-    return Band(found[0].run, {n: min(t[n] for t in totals) for n in CLASSES},
-                {n: max(t[n] for t in totals) for n in CLASSES}, len(found))

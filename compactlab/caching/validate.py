@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from compactlab.caching.clock import first_read, recorded_ttl
 from compactlab.caching.models import AUTO, rule_of
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 CLOSE = 0.01  # of the prompt: a request whose read is as near as that counts as right
-GAPS = ((300.0, "under 5 min"), (3600.0, "5 to 60 min"), (float("inf"), "over an hour"))
 VALIDATION = (
     Column("session", "string", "", "id of the session"),
     Column("format", "string", "", "format that it was read from"),
@@ -52,6 +52,18 @@ VALIDATION = (
 )
 
 
+class Sums(NamedTuple):
+    """Tokens of a validation: billed and simulated; `apart`: sum of the prompts' errors."""
+
+    read: int
+    read_simulated: int
+    write: int
+    write_simulated: int
+    prompt: int
+    total: int
+    apart: int
+
+
 @dataclass(frozen=True)
 class Validation:
     """One session and question. `pairs`: (prompt, recorded usage, simulated) in order."""
@@ -61,34 +73,42 @@ class Validation:
     pairs: tuple[tuple[Prompt, Usage, Served], ...]
     differences: tuple[Difference, ...]
 
+    @cached_property
+    def sums(self) -> Sums:
+        """Tokens over all requests."""
+        return Sums(
+            sum(u.cache_read for _, u, _ in self.pairs),
+            sum(m.read for _, _, m in self.pairs),
+            sum(_written(u) for _, u, _ in self.pairs),
+            sum(m.write_5m + m.write_1h for _, _, m in self.pairs),
+            sum(u.prompt for _, u, _ in self.pairs),
+            sum(m.total for _, _, m in self.pairs),
+            sum(abs(m.total - u.prompt) for _, u, m in self.pairs))
+
     @property
     def hit_rate_error(self) -> float:
         """Simulated - recorded hit rate, as a share."""
-        read = sum(u.cache_read for _, u, _ in self.pairs)
-        mine = sum(m.read for _, _, m in self.pairs)
-        return (_share(mine, sum(m.total for _, _, m in self.pairs))
-                - _share(read, sum(u.prompt for _, u, _ in self.pairs)))
+        s = self.sums
+        return _share(s.read_simulated, s.total) - _share(s.read, s.prompt)
+
+    @property
+    def close(self) -> int:
+        """Requests whose read is within 1 % of the prompt."""
+        return sum(abs(m.read - u.cache_read) <= CLOSE * u.prompt for _, u, m in self.pairs)
 
     @property
     def row(self) -> tuple[Any, ...]:
         """In the order of `VALIDATION`."""
-        s = self.session
-        read = sum(u.cache_read for _, u, _ in self.pairs)
-        write = sum(_written(u) for _, u, _ in self.pairs)
-        prompt = sum(u.prompt for _, u, _ in self.pairs)
-        mine = sum(m.read for _, _, m in self.pairs)
-        wrote = sum(m.write_5m + m.write_1h for _, _, m in self.pairs)
-        sizes = sum(abs(m.total - u.prompt) for _, u, m in self.pairs)
+        session, s, count = self.session, self.sums, len(self.pairs)
         apart: Counter[str] = Counter()
         for difference in self.differences:
             apart[difference.why] += difference.tokens
         differing = sum(apart.values())
-        close = sum(abs(m.read - u.cache_read) <= CLOSE * u.prompt for _, u, m in self.pairs)
-        return (s.id, s.format, s.model, self.question, len(self.pairs),
-                _share(sizes, prompt), read, mine, _share(mine - read, read),
-                write, wrote, _share(wrote - write, write),
-                self.hit_rate_error, _share(close, len(self.pairs)),
-                differing, _share(apart["unexplained"], differing),
+        return (session.id, session.format, session.model, self.question, count,
+                _share(s.apart, s.prompt), s.read, s.read_simulated,
+                _share(s.read_simulated - s.read, s.read), s.write, s.write_simulated,
+                _share(s.write_simulated - s.write, s.write), self.hit_rate_error,
+                _share(self.close, count), differing, _share(apart["unexplained"], differing),
                 ", ".join(f"{k} {v}" for k, v in apart.most_common()))
 
 
@@ -114,21 +134,6 @@ def validate(session: Session, *, store: Index | None = None, questions: str = "
 def table(validations: Iterable[Validation]) -> DataFrame:
     """A row a session and question; see `VALIDATION`."""
     return frame(VALIDATION, [v.row for v in validations])
-
-
-def by_gap(validations: Iterable[Validation]) -> list[tuple[str, int, int, int]]:
-    """(pause before the request, requests, tokens read as recorded, as simulated)."""
-    sums = {name: [0, 0, 0] for _, name in GAPS}
-    for validation in validations:
-        before: float | None = None
-        for prompt, usage, served in validation.pairs:
-            gap = prompt.t - before if before is not None else 0.0
-            before = prompt.t
-            found = sums[next(name for bound, name in GAPS if gap < bound)]
-            found[0] += 1
-            found[1] += usage.cache_read
-            found[2] += served.read
-    return [(name, *values) for name, values in sums.items()]  # type: ignore[misc]  # 3 values each
 
 
 def recorded_misses(session: Session) -> tuple[CacheEvent, ...]:

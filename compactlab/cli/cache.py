@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,6 +21,7 @@ from compactlab.cli.text import (
 )
 
 if TYPE_CHECKING:
+    from compactlab.caching.groups import Group
     from compactlab.caching.validate import Validation
 
 DIFFERENT = 1
@@ -55,7 +55,8 @@ def validate(
     compactlab cache validate ~/.claude/projects
     compactlab cache validate sessions/*.jsonl --observed --json
     """
-    from compactlab.caching.validate import by_gap, table
+    from compactlab.caching.groups import by_gap, by_group
+    from compactlab.caching.validate import table
     from compactlab.caching.validate import validate as compare
     from compactlab.cli.files import expand, load_all
     from compactlab.cli.summary import show_not_read
@@ -73,10 +74,7 @@ def validate(
         say_json({"sessions": records(table(found)),
                   "gaps": [list(gap) for gap in by_gap(found)]})
         return
-    groups: dict[tuple[str, str, str], list[Validation]] = defaultdict(list)
-    for one in found:
-        groups[one.session.format, one.session.model, one.question].append(one)
-    show_table(COLUMNS, [_row(key, ones) for key, ones in groups.items()],
+    show_table(COLUMNS, [_row(group) for group in by_group(found)],
                right=[c for c in COLUMNS if c not in ("format", "model", "question")])
     gaps = [(name, number(n), number(read), number(mine), percent((mine - read) / read, 2)
              if read else "-") for name, n, read, mine in by_gap(
@@ -88,26 +86,16 @@ def validate(
     show_not_read(loaded.not_read)
 
 
-def _row(key: tuple[str, str, str], ones: list[Validation]) -> tuple[str, ...]:
-    from compactlab.caching.validate import table
-
-    rows = table(ones)
-    read, mine = int(rows["read"].sum()), int(rows["read_simulated"].sum())
-    write, wrote = int(rows["write"].sum()), int(rows["write_simulated"].sum())
-    requests = int(rows["requests"].sum())
-    close = float((rows["close"] * rows["requests"]).sum()) / requests
-    differing = int(rows["differing"].sum())
-    unexplained = float((rows["unexplained"].fillna(0) * rows["differing"]).sum())
-    points = 100 * float((rows["hit_rate_error"] * rows["requests"]).sum()) / requests
-    return (*key, number(len(ones)), number(requests), _error(mine, read), _error(wrote, write),
-            f"{points:+.2f} points", percent(close, 1),
-            percent(median(abs(float(e)) for e in rows["read_error"].fillna(0)), 2),
-            percent(median(float(e) for e in rows["prompt_error"]), 2),
-            percent(unexplained / differing if differing else 0.0, 1))
+def _row(group: Group) -> tuple[str, ...]:
+    return (group.format, group.model, group.question, number(group.sessions),
+            number(group.requests), _error(group.reads), _error(group.writes),
+            f"{100 * group.hit_rate:+.2f} points", percent(group.close),
+            percent(group.median_reads, 2), percent(group.median_prompts, 2),
+            percent(group.unexplained))
 
 
-def _error(simulated: int, recorded: int) -> str:
-    return f"{(simulated - recorded) / recorded:+.2%}" if recorded else "-"
+def _error(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:+.2f} %"
 
 
 def _say_causes(found: list[Validation]) -> None:
@@ -119,7 +107,7 @@ def _say_causes(found: list[Validation]) -> None:
     total = sum(sums.values())
     ranked = sorted(sums.items(), key=lambda pair: -pair[1])
     say("Why reads differ (question A): " + (", ".join(
-        f"{why} {tokens / total:.1%}" for why, tokens in ranked) if total else "they do not"))
+        f"{why} {percent(tokens / total)}" for why, tokens in ranked) if total else "they do not"))
 
 
 def check(

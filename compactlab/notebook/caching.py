@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from compactlab.bench.cache import WHAT_IF_MODEL, CacheOptions, hit_rate_error, prices_of
 from compactlab.caching import LAYOUTS, CacheRun, simulate
 from compactlab.caching.clock import clock
+from compactlab.caching.groups import GAPS, gap_name
 from compactlab.caching.models import family
-from compactlab.caching.validate import GAPS
 from compactlab.charts.caching import off_the_bill
 from compactlab.index import index
 from compactlab.pricing import PriceRow
@@ -113,7 +113,7 @@ class _Sums:
             start = starts[r.request]
             gap = start - before if before is not None else 0.0
             before = start
-            found = self.gaps[next(name for bound, name in GAPS if gap < bound)]
+            found = self.gaps[gap_name(gap)]
             found[0] += 1
             found[1] += r.cache_read
             found[2] += r.total
@@ -135,25 +135,19 @@ def validation(sessions: Iterable[Session]) -> DataFrame:
     """
     import pandas as pd
 
-    from compactlab.caching import table, validate
+    from compactlab.caching import by_group, validate
 
     found = [v for s in sessions if any(r.usage is not None and r.usage.prompt for r in s.requests)
              for v in validate(s)]
-    if not found:
-        return pd.DataFrame()
-    lines = []
-    for key, rows in table(found).groupby(["format", "model", "question"], sort=False):
-        total = rows[["requests", "read", "read_simulated", "write", "write_simulated"]].sum()
-        lines.append({
-            **dict(zip(("format", "model", "question"), key, strict=True)),
-            "sessions": len(rows), "requests": int(total["requests"]),
-            "reads": _error(total["read_simulated"], total["read"]),
-            "writes": _error(total["write_simulated"], total["write"]),
-            "median session: reads": percent(float(rows["read_error"].abs().median()), 1.0),
-            "within 1 % of the prompt": percent(
-                float((rows["close"] * rows["requests"]).sum()), float(total["requests"]))})
-    return pd.DataFrame(lines).set_index(["format", "model", "question"])
+    lines = [{
+        "format": group.format, "model": group.model, "question": group.question,
+        "sessions": group.sessions, "requests": group.requests, "reads": _error(group.reads),
+        "writes": _error(group.writes), "hit rate": f"{100 * group.hit_rate:+.1f} points",
+        "median session: reads": percent(group.median_reads, 1.0),
+        "within 1 % of the prompt": percent(group.close, 1.0)} for group in by_group(found)]
+    return pd.DataFrame(lines).set_index(["format", "model", "question"]) if lines else (
+        pd.DataFrame())
 
 
-def _error(simulated: float, recorded: float) -> str:
-    return f"{100 * (simulated - recorded) / recorded:+.1f} %" if recorded else "–"
+def _error(share: float | None) -> str:
+    return f"{100 * share:+.1f} %" if share is not None else "–"

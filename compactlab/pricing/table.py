@@ -44,8 +44,9 @@ class PriceRow(NamedTuple):
 
     @property
     def prices_as_of(self) -> str:
-        """Day and source, as every report says it."""
-        return f"{self.as_of} ({self.source})"
+        """Day and source, as every report says it, and what the source lacks."""
+        guessed = f"; by rule, not listed: {', '.join(self.estimated)}" if self.estimated else ""
+        return f"{self.as_of} ({self.source}{guessed})"
 
 
 def price_row(model: str, provider: str = "", time: float | None = None,

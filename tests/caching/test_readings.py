@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from compactlab.caching import simulate
-from compactlab.caching.readings import OF_RUNS, OF_TIME, band, readings
+from compactlab.caching.readings import OF_RUNS, OF_TIME, readings
+from compactlab.replay import Replay
 from compactlab.session import Message, Request, Session, Text, ToolCall, ToolResult
 from tests.caching.test_bridge import session, walked
 
 
-def test_the_band_holds_the_default_reading_and_the_older_look_back_lowers_it() -> None:
-    found = band(walked(session(30)), layout="automatic")
-    read = found.run.totals["cache_read"]
-    assert found.low["cache_read"] <= read <= found.high["cache_read"]
-    assert found.readings == 7
+def reads(walk: Replay, **settings: Any) -> list[int]:
+    return [r.run.totals["cache_read"] for r in readings(walk, **settings)]
+
+
+def test_the_default_comes_first_and_the_older_look_back_reads_no_more() -> None:
+    found = readings(walked(session(30)), layout="automatic")
+    assert len(found) == 7
+    assert found[0].settings == {}
+    older = next(r for r in found if r.settings == {"collapse_runs": False})
+    assert older.run.totals["cache_read"] <= found[0].run.totals["cache_read"]
 
 
 def test_a_reading_that_is_set_is_not_varied() -> None:
-    assert band(walked(session(3)), refresh="prefix").readings == 5
+    assert len(readings(walked(session(3)), refresh="prefix")) == 5
 
 
 def test_gemini_has_a_chance_of_a_hit_and_so_a_band() -> None:
-    found = band(walked(session(60, gap=10)), provider="gemini_implicit", model="gemini-2.5-pro")
-    assert found.low["cache_read"] < found.high["cache_read"]
+    found = reads(walked(session(60, gap=10)), provider="gemini_implicit", model="gemini-2.5-pro")
+    assert min(found) < max(found)
 
 
 def test_readings_that_cannot_differ_are_not_simulated_again() -> None:

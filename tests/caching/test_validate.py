@@ -8,11 +8,11 @@ from statistics import median
 
 import pytest
 
+from compactlab.caching import by_gap
 from compactlab.caching.bridge import simulate
 from compactlab.caching.validate import (
     VALIDATION,
     Validation,
-    by_gap,
     recorded_misses,
     table,
     validate,

@@ -2,7 +2,7 @@
 
 Source: platform.claude.com/docs, "Prompt caching" (read September 2026; the rule that runs of tool
 blocks are one position came between 2026-08-21 and 2026-09-23). Points that the page leaves open
-are settings: `refresh`, `tie_lives`, `inside_runs`, `upgrade`, `ttl_from_end`.
+are settings: `refresh`, `tie_lives`, `inside_runs`, `upgrade`.
 """
 
 from __future__ import annotations
