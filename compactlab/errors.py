@@ -21,6 +21,10 @@ class BadSetting(CompactlabError):
     """A setting that no strategy has, or a value outside its range."""
 
 
+class BadStrategy(CompactlabError):
+    """A strategy of the caller's that is none, or that answers what is no compaction; names it."""
+
+
 class BadSession(CompactlabError):
     """A recorded session that cannot be read; names the file and, where known, the line."""
 

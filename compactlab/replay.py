@@ -19,7 +19,7 @@ from compactlab.history import History, Store
 from compactlab.index import Head, Index, index
 from compactlab.session import Message, Session
 from compactlab.strategies.presets import StrategyLike, find
-from compactlab.strategy import Compaction, Pipeline, Situation, Summariser
+from compactlab.strategy import Compaction, Pipeline, Situation, Summariser, check
 from compactlab.summarise import find as find_summariser
 from compactlab.tokens import counter
 from compactlab.walk import Made, OnStop, Sent, Stop, Walk
@@ -119,7 +119,8 @@ def replay(
     `store` is `index(session)` where several replays share it. `manual_at` are request numbers
     before which the user asks for a compaction. `reserve_output` tokens are kept free for the
     answer. `summariser_window`: -1 = the main window, None = no limit. Raises UnknownName and
-    BadSetting with the valid choices.
+    BadSetting with the valid choices, BadStrategy for a strategy of your own that does not keep to
+    its contract.
     """
     _check_window(window)
     _check_options(reserve_output, manual_at, summariser_window)
@@ -173,6 +174,7 @@ def compact(
             "manual", summarise, window=window, level=level, budget=budget, past=done, focus=focus,
             summariser_window=window if summariser_window == SAME_WINDOW else summariser_window))
         if made is not None:
+            check(made, member, now)
             done.append(made)
             now = made.history
     return tuple(done)

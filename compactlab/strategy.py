@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
 import msgspec
 
 from compactlab.counting import MESSAGE_OVERHEAD
-from compactlab.errors import SummaryFailed
+from compactlab.errors import BadStrategy, SummaryFailed
 from compactlab.history import History, Store
 from compactlab.session import Message
 
@@ -100,6 +100,15 @@ class Compaction(msgspec.Struct, frozen=True):
         return self.history.since(self.keep_n)
 
 
+_KINDS: Mapping[str, tuple[type, ...]] = {  # what a value made without a type checker may miss
+    "strategy": (str,), "history": (History,), "keep_n": (int,), "before": (int,), "after": (int,),
+    "changed": (bool,), "level": (int, type(None)), "summary": (str, type(None)),
+    "reason": (str, type(None)), "silent": (bool,), "truncate_results": (bool,),
+    "fallback": (bool,), "cleared": (int,), "truncated": (int,), "steps": (tuple,),
+    "calls": (tuple,),
+}
+
+
 class Due(msgspec.Struct, frozen=True):
     """A compaction that the recording made here: its summary and the messages that it kept."""
 
@@ -174,11 +183,59 @@ class Pipeline:
 
 
 def pipeline(*members: Strategy | Pipeline, name: str = "", source: str = "") -> Pipeline:
-    """One pipeline of strategies (and of pipelines, which are opened)."""
+    """One pipeline of strategies (and of pipelines, which are opened). Raises BadStrategy."""
     flat: list[Strategy] = []
     for member in members:
         flat.extend(member.members if isinstance(member, Pipeline) else (member,))
+    for member in flat:
+        check_strategy(member)
     return Pipeline(tuple(flat), name or "+".join(m.name for m in flat), source)
+
+
+def check_strategy(strategy: Any) -> None:
+    """Raise BadStrategy where a value cannot be asked as a strategy is."""
+    kind = strategy.__name__ if isinstance(strategy, type) else type(strategy).__name__
+    if isinstance(strategy, type):
+        raise BadStrategy(f"{kind} is a class: give a strategy that is made of it, {kind}()")
+    name = getattr(strategy, "name", None)
+    if not isinstance(name, str) or not name:
+        raise BadStrategy(f"{kind} is no strategy: its `name` is {name!r}, and needs to be a text")
+    triggers, known = getattr(strategy, "triggers", None), get_args(Trigger)
+    if not isinstance(triggers, Set) or not triggers <= set(known):
+        raise BadStrategy(f"strategy {name!r}: its `triggers` are {triggers!r}, and need to be a "
+                          f"frozenset of some of {', '.join(known)}")
+    if not callable(strategy):
+        raise BadStrategy(f"strategy {name!r}: {kind} cannot be called; it needs "
+                          "__call__(history, situation) that gives a Compaction or None")
+
+
+def check(made: Any, strategy: Strategy, history: History) -> None:
+    """Raise BadStrategy where what a strategy made of a history is no compaction of it.
+
+    The package's own strategies are not looked at: tests do that, and this is in the loop.
+    """
+    if type(strategy).__module__.startswith("compactlab."):
+        return
+    wrong = _wrong(made, history)
+    if wrong:
+        raise BadStrategy(f"strategy {strategy.name!r}: {wrong}")
+
+
+def _wrong(made: Any, history: History) -> str:
+    if type(made) is not Compaction:
+        return f"it answered {type(made).__name__}, and needs to answer a Compaction or None"
+    for name, kinds in _KINDS.items():
+        if type(getattr(made, name)) not in kinds:
+            needed = " or ".join(kind.__name__.removesuffix("Type") for kind in kinds)
+            return f"its compaction has {name} = {getattr(made, name)!r}, and needs {needed}"
+    if made.history.store is not history.store:
+        return ("its compaction's history was not made of the history that it was given: use "
+                "history.replace(keep_n, tail)")
+    most = min(len(history), len(made.history))
+    if not 0 <= made.keep_n <= most:
+        return (f"its compaction has keep_n = {made.keep_n}, and needs the number of messages kept "
+                f"at the start: 0 to {most}")
+    return ""
 
 
 def no_op(history: History, strategy: str, reason: Reason, *, level: int | None = None,

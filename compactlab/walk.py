@@ -11,7 +11,7 @@ from compactlab.history import History
 from compactlab.index import Index, Place
 from compactlab.pieces.invariants import ALTERNATION, GROWTH, broken
 from compactlab.session import Message, RecordedCompaction
-from compactlab.strategy import Compaction, Due, Pipeline, Situation, Summariser, Trigger
+from compactlab.strategy import Compaction, Due, Pipeline, Situation, Summariser, Trigger, check
 
 StopReason = Literal["exhausted", "under_budget", "too_short", "no_safe_split", "no_strategy"]
 OnStop = Literal["next_turn", "end", "as_if_served"]
@@ -200,6 +200,7 @@ class Walk:
                 if self.strikes:
                     self.strikes.pop(member.name, None)
             else:
+                check(compaction, member, history)
                 self._strike(trigger, compaction)
                 self._take(trigger, history, compaction)
                 done.append(compaction)

@@ -19,7 +19,7 @@ from compactlab.strategies.recent import Recent
 from compactlab.strategies.recorded import Recorded
 from compactlab.strategies.trim import Trim
 from compactlab.strategies.truncate import Truncate
-from compactlab.strategy import Pipeline, Strategy
+from compactlab.strategy import Pipeline, Strategy, check_strategy
 
 StrategyLike = str | Strategy | Pipeline
 
@@ -122,7 +122,8 @@ def find(strategy: StrategyLike, **settings: Any) -> Pipeline:
     """The pipeline of a preset's name, a strategy or a pipeline.
 
     Settings go to every member that declares them. UnknownName for an unknown preset, BadSetting
-    for a setting that no member has, or with a strategy that is a value already.
+    for a setting that no member has, or with a strategy that is a value already, BadStrategy for
+    such a value that cannot be asked.
     """
     if isinstance(strategy, str):
         preset = PRESETS.get(strategy)
@@ -135,10 +136,13 @@ def find(strategy: StrategyLike, **settings: Any) -> Pipeline:
         raise BadSetting(f"settings go with a preset's name; {', '.join(settings)} must be set in "
                          "the strategy that is passed")
     if isinstance(strategy, Pipeline):
+        for member in strategy:
+            check_strategy(member)
         return strategy
-    if not isinstance(strategy, Strategy):
+    if not callable(strategy):
         raise BadSetting(f"{strategy!r} is no strategy: give a preset's name "
                          f"({', '.join(PRESETS)}), a Strategy or a pipeline")
+    check_strategy(strategy)
     return Pipeline((strategy,), strategy.name)
 
 
