@@ -182,6 +182,18 @@ def test_who_costs_or_loses_least_on_the_same_sessions_is_named_next() -> None:
         "20 %, costs $1.90 (5 % less) and loses at least 5 % (FRR 0.95, bound 0.95).")
 
 
+def test_a_smaller_loss_that_may_be_chance_is_said_to_be_so() -> None:
+    rows = [{"session": f"s{n}", "strategy": name, "token_reduction": share}
+            for name, share in (("layered", 0.8), ("escalating", 0.2)) for n in range(3)]
+    cuts = [row for n, frr in enumerate((0.4, 0.5, 0.9))
+            for row in [*kept(frr, frr, session=f"s{n}", strategy="layered"),
+                        *kept(0.7, 0.7, session=f"s{n}", strategy="escalating")]]
+    assert finding(runs(*rows), quality(*cuts))[1] == (
+        "Of the strategies that served these sessions whole there, escalating loses least: it cuts "
+        "prompt tokens by 20 % and loses at least 30 % (FRR 0.70, bound 0.70), a loss not "
+        "separable from the first one (n = 3).")
+
+
 def test_one_that_costs_and_loses_least_is_named_once() -> None:
     found = rivals(("layered", 0.8, 2.4, 0.5), ("escalating", 0.2, 1.9, 0.95))
     assert "whole there, escalating costs and loses least: it cuts" in found[1]

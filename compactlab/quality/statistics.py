@@ -13,6 +13,7 @@ RESAMPLES = 2_000
 LEVEL = 0.95
 LEAST_FOR_P = 8  # sessions: under these no p-value is given
 LEAST_FOR_INTERVAL = 2
+NOT_SEPARABLE = "not separable"
 
 
 class Estimate(NamedTuple):
@@ -40,7 +41,7 @@ class Comparison(NamedTuple):
         """Who is ahead; `not separable` when the interval holds 0 or there is none."""
         low, high = self.difference.low, self.difference.high
         if isnan(low) or low <= 0 <= high:
-            return "not separable"
+            return NOT_SEPARABLE
         return f"{self.first if low > 0 else self.second} higher"
 
 

@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from compactlab.charts import paper
-from compactlab.report.outcome import Outcome, dollars, loss, money, outcome, sentence, tokens
+from compactlab.report.outcome import (
+    Outcome,
+    dollars,
+    loss,
+    money,
+    outcome,
+    sentence,
+    separable,
+    tokens,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -117,9 +126,10 @@ def _told(best: Outcome, cheapest: Outcome | None, safest: Outcome | None) -> tu
         return (f"No other strategy that served {_these(best)} whole {verbs} less there.",)
     parts = []
     if cheapest is not None and cheapest is safest:
-        parts.append(_rival(cheapest, "costs and loses least"))
+        parts.append(_rival(cheapest, "costs and loses least") + _doubt(best, safest))
     else:
-        parts += [_rival(who, f"{what} least") for what, who in ahead if who is not best]
+        parts += [_rival(who, f"{what} least") + (_doubt(best, who) if who is safest else "")
+                  for what, who in ahead if who is not best]
     return (f"Of the strategies that served {_these(best)} whole there, {'; '.join(parts)}.",)
 
 
@@ -127,6 +137,13 @@ def _rival(who: Outcome, what: str) -> str:
     name = who.name.removesuffix(" (default settings)")
     figures = sentence([tokens(who), money(who, short=True), loss(who, short=True)])
     return f"{name} {what}: it {figures}"
+
+
+def _doubt(best: Outcome, safest: Outcome) -> str:
+    """That a smaller loss may be chance."""
+    if separable(best, safest):
+        return ""
+    return f", a loss not separable from the first one (n = {len(best.by_session)})"
 
 
 def _these(found: Outcome) -> str:

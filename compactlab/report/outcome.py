@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from compactlab.charts import paper
 from compactlab.charts.means import interval
+from compactlab.quality.statistics import NOT_SEPARABLE, compare
 from compactlab.strategies.presets import PRESETS, find
 
 if TYPE_CHECKING:
@@ -24,7 +26,8 @@ class Outcome:
     """A strategy over `sessions` sessions that it served whole; None where nothing is known.
 
     `reduction` and `frr`, `bound` are means over sessions, `cost` and `cost_raw` (USD) sums over
-    the `priced` ones; `scored` of the sessions have `cuts` cuts that count.
+    the `priced` ones; `scored` of the sessions have `cuts` cuts that count, `by_session` is the
+    FRR of each.
     """
 
     label: str
@@ -40,6 +43,7 @@ class Outcome:
     bound: float | None
     scored: int
     cuts: int
+    by_session: Mapping[str, float]
 
 
 def outcome(rows: pd.DataFrame) -> Outcome:
@@ -57,7 +61,9 @@ def outcome(rows: pd.DataFrame) -> Outcome:
         reduction=float(values.mean()), low=low, high=high,
         cost=_sum(money, "cost"), cost_raw=_sum(money, "cost_raw"), priced=len(money),
         frr=_mean(kept, "frr"), bound=_mean(kept, "bound_frr"), scored=len(kept),
-        cuts=int(_sum(kept, "cuts") or 0))
+        cuts=int(_sum(kept, "cuts") or 0),
+        by_session=dict(zip(kept["session"].astype(str), paper.numbers(kept["frr"]).tolist(),
+                            strict=True)) if len(kept) else {})
 
 
 def _sum(rows: pd.DataFrame, name: str) -> float | None:
@@ -68,6 +74,12 @@ def _mean(rows: pd.DataFrame, name: str) -> float | None:
     values = paper.numbers(rows[name]) if len(rows) else None
     known = [] if values is None else values[values == values].tolist()
     return sum(known) / len(known) if known else None
+
+
+def separable(first: Outcome, second: Outcome) -> bool:
+    """Whether the interval of the difference of their losses, paired by session, holds no 0."""
+    (found,) = compare({"first": first.by_session, "second": second.by_session})
+    return found.verdict != NOT_SEPARABLE
 
 
 # -- in words --------------------------------------------------------------------------------------
