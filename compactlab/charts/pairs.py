@@ -25,8 +25,9 @@ def pairs_table(rows: pd.DataFrame, budget: float) -> pd.DataFrame:
     found = found[found["budget"].isna() | (found["budget"] == budget)]
     lines: dict[tuple[str, ...], dict[str, str]] = {}
     for row in found.to_dict("records"):
-        own = pd.isna(row["budget"])
-        at = (str(row["format"]), paper.window_name(int(row["window"])) if own else NONE,
+        own, tokens = pd.isna(row["budget"]), row["window"]
+        window = paper.window_name(0 if pd.isna(tokens) else int(tokens))
+        at = (str(row["format"]), window if own else NONE,
               "own" if own else paper.percent(float(row["budget"])),
               f"{row['first']} - {row['second']}")
         cells = {str(name): value for name, value in row.items()}
@@ -35,4 +36,3 @@ def pairs_table(rows: pd.DataFrame, budget: float) -> pd.DataFrame:
                           for at, line in lines.items()],
                          columns=["format", "window", "budget", "pair", *METRICS])
     return table.set_index(["format", "window", "budget", "pair"])
-

@@ -62,13 +62,20 @@ def in_words(row: Mapping[str, Any]) -> str:
     return f"{text} {row['verdict']}"
 
 
+def _places(cut: DataFrame) -> Iterator[tuple[tuple[int | None, float | None], DataFrame]]:
+    """((window, budget), rows): each window at its own sizes, no window too, then each budget."""
+    own = cut[cut["budget"].isna()]
+    for window in sorted(set(own["window"].dropna())):
+        yield (int(window), None), own[own["window"] == window]
+    if own["window"].isna().any():
+        yield (None, None), own[own["window"].isna()]
+    for budget in sorted(set(cut["budget"].dropna())):
+        yield (None, float(budget)), cut[cut["budget"] == budget]
+
+
 def _rows(form: str, table: DataFrame, metric: str, seed: int) -> Iterator[tuple[object, ...]]:
     cut = table[(table["view"] == "cut") & (table["metric"] == metric)]
-    places: list[tuple[int | None, float | None]] = [
-        *((int(w), None) for w in sorted(set(cut["window"].dropna()))),
-        *((None, float(b)) for b in sorted(set(cut["budget"].dropna())))]
-    for window, budget in places:
-        here = cut[cut["window" if budget is None else "budget"] == (window or budget)]
+    for (window, budget), here in _places(cut):
         names = list(dict.fromkeys(here["strategy"]))
         found: list[Comparison] = []
         for two in combinations(names, 2):  # at the cuts that these two share

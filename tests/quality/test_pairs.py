@@ -47,6 +47,13 @@ def test_contestants_that_share_no_cut_are_no_pair() -> None:
     assert pairs(table(rows({"a": [0.9, 0.8], "b": [None, None]}))).empty
 
 
+def test_replays_without_a_window_are_compared_too() -> None:
+    found = pairs(table(rows({"a": [0.9, 0.8], "b": [0.5, 0.4]}, budget=None)))
+    assert found["difference"].tolist() == pytest.approx([0.4])
+    assert pd.isna(found["window"].iloc[0])
+    assert pd.isna(found["budget"].iloc[0])
+
+
 def test_p_values_are_corrected_within_their_family_alone() -> None:
     high, low = [0.5 + n / 100 for n in range(9)], [0.1 + n / 200 for n in range(9)]
     two = pairs(table(rows({"a": high, "b": low})))
