@@ -37,7 +37,9 @@ def lines(axes: Axes, label: str) -> list[Any]:
 
 def words(figure: Figure) -> str:
     """Every text of a figure that is not a tick."""
-    found = [*figure.texts, *(t for a in figure.axes for t in (a.title, a._left_title, *a.texts))]  # type: ignore[attr-defined]
+    found = [*figure.texts]
+    for a in figure.axes:
+        found += [a.title, a._left_title, a._right_title, *a.texts]  # type: ignore[attr-defined]
     legends = [t for legend in figure.legends for t in legend.get_texts()]
     return "\n".join(t.get_text() for t in [*found, *legends])
 
@@ -67,6 +69,19 @@ def test_the_saw_tooth_draws_what_was_sent_the_raw_line_and_the_window() -> None
     assert np.isnan(sent[3:]).all()
     assert list(lines(axes, "raw")[0].get_ydata()) == [20_000, 31_000, 40_000, 70_000, 80_000]
     assert set(lines(axes, "window")[0].get_ydata()) == {32_000}
+
+
+def test_a_line_that_leaves_the_saw_tooth_says_how_far_it_goes_on() -> None:
+    sent, made = walk()
+    figure = charts.sawtooth(sent, made)
+    assert "raw goes on to 80K" in words(figure).splitlines()
+    top = figure.axes[0].get_ylim()[1]
+    assert 45_000 < top < 80_000
+    low = sent.assign(raw_tokens=sent["raw_tokens"].clip(upper=int(top)))
+    assert "goes on" not in words(charts.sawtooth(low, made))
+    high = sent.assign(tokens=sent["tokens"].replace(45_000, 90_000))
+    assert "raw goes on to 80K, refused goes on to 90K" in words(charts.sawtooth(high, made))
+    assert "goes on" not in words(charts.sawtooth(sent.assign(window=0), made.assign(window=0)))
 
 
 def test_the_saw_tooth_marks_refused_requests_and_shades_what_was_not_served() -> None:

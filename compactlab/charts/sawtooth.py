@@ -31,7 +31,8 @@ def sawtooth(requests: pd.DataFrame, compactions: pd.DataFrame,
     Takes rows of the tables `requests` and `compactions`; of one replay also without the key
     columns, then `about` is its row of `runs` (`Replay.summary`). Thin grey line:
     nothing compacted. Dots: compactions, by level; hollow: no-ops; ticks below: silent ones.
-    Crosses: requests refused; shaded: not served. Raises BadTable for rows of several sessions.
+    Crosses: requests refused; shaded: not served. What is far above the window is cut off, and a
+    panel says up to where it goes on. Raises BadTable for rows of several sessions.
     """
     requests, compactions = (paper.with_key(t, about) for t in (requests, compactions))
     sessions = paper.in_order(requests["session"])
@@ -45,12 +46,13 @@ def sawtooth(requests: pd.DataFrame, compactions: pd.DataFrame,
         figure, axes = paper.paper(FRAME_HEIGHT + panel_height * len(strategies), len(strategies),
                                    len(windows), sharex=True, sharey="col")
         for column, window in enumerate(windows):
+            top = _top(requests[requests["window"] == window], window)
             for row, strategy in enumerate(strategies):
-                panel = axes[row][column]
-                _panel(panel, _of(requests, strategy, window), _of(compactions, strategy, window),
-                       window, looks[strategy][0])
+                panel, sent = axes[row][column], _of(requests, strategy, window)
+                _panel(panel, sent, _of(compactions, strategy, window), window, looks[strategy][0])
+                _say_cut(panel, sent, top)
                 panel.set_title(f"{paper.plain(strategy)} · {paper.window_name(window)}")
-            axes[0][column].set_ylim(0, _top(requests[requests["window"] == window], window))
+            axes[0][column].set_ylim(0, top)
             paper.token_axis(axes[0][column].yaxis)
             axes[-1][column].set_xlabel("request")
         for row in range(len(strategies)):
@@ -90,6 +92,17 @@ def _panel(axes: Axes, requests: pd.DataFrame, compactions: pd.DataFrame, window
         axes.axhline(window, color=paper.INK, linewidth=1, linestyle=(0, (4, 3)), label="window")
     axes.grid(axis="y")
     _marks(axes, compactions, dict(zip(where.tolist(), tokens.tolist(), strict=True)), colour)
+
+
+def _say_cut(axes: Axes, requests: pd.DataFrame, top: float) -> None:
+    """How far what leaves the panel goes on, above its corner."""
+    sent = "sent" if paper.truths(requests["served"]).all() else "refused"
+    highest = {name: float(paper.numbers(requests[column].dropna()).max(initial=0.0))
+               for name, column in ((paper.RAW, "raw_tokens"), (sent, "tokens"))}
+    told = [f"{name} goes on to {paper.kilo(most)}" for name, most in highest.items() if most > top]
+    if told:
+        axes.set_title(", ".join(told), loc="right", fontsize=7.5, fontweight="normal",
+                       color=paper.GREY)
 
 
 def spans(where: Floats, inside: Truths) -> list[tuple[float, float]]:
@@ -138,7 +151,7 @@ def _legend(requests: pd.DataFrame, compactions: pd.DataFrame) -> list[Any]:
 
     handles: list[Any] = [
         Line2D([], [], color=paper.BLUE, linewidth=1.4, label="sent"),
-        Line2D([], [], color=paper.GREY, linewidth=0.8, label="nothing compacted"),
+        Line2D([], [], color=paper.GREY, linewidth=0.8, label="nothing compacted (raw)"),
         Line2D([], [], color=paper.INK, linewidth=1, linestyle=(0, (4, 3)), label="window"),
     ]
     loud = compactions[~paper.truths(compactions["silent"])]
