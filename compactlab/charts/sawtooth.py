@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 LEVEL_COLOURS = ("#FDD49E", "#FC8D59", "#D7301F", "#7F0000")  # light to dark, in grey too
 NO_LEVEL = "compaction"
 HEADROOM = 1.1
-ROOM = 1.8  # what is higher than so many windows is cut off: the rest would be flat
+WHOLE, ROOM = 2.3, 1.8  # what is above WHOLE windows is cut off at ROOM: the rest would be flat
 PANEL_HEIGHT, SINGLE_HEIGHT, FRAME_HEIGHT = 1.45, 2.6, 1.3  # inches
 DOT, SMALL_DOT, MANY = 5.5, 3.5, 30  # points; smaller when a panel has more than so many
 SILENT_TICK = 0.035  # of the panel's height
@@ -49,7 +49,8 @@ def sawtooth(requests: pd.DataFrame, compactions: pd.DataFrame,
             top = _top(requests[requests["window"] == window], window)
             for row, strategy in enumerate(strategies):
                 panel, sent = axes[row][column], _of(requests, strategy, window)
-                _panel(panel, sent, _of(compactions, strategy, window), window, looks[strategy][0])
+                _panel(panel, sent, _of(compactions, strategy, window), window, top,
+                       looks[strategy][0])
                 _say_cut(panel, sent, top)
                 panel.set_title(f"{paper.plain(strategy)} · {paper.window_name(window)}")
             axes[0][column].set_ylim(0, top)
@@ -69,11 +70,12 @@ def _of(table: pd.DataFrame, strategy: str, window: int) -> pd.DataFrame:
 def _top(requests: pd.DataFrame, window: int) -> float:
     highest = max(float(paper.numbers(requests[name].dropna()).max(initial=0.0))
                   for name in ("raw_tokens", "tokens"))
-    return HEADROOM * max(float(window), min(highest, ROOM * window) if window else highest)
+    cut = window and highest > WHOLE * window
+    return HEADROOM * max(float(window), ROOM * window if cut else highest)
 
 
 def _panel(axes: Axes, requests: pd.DataFrame, compactions: pd.DataFrame, window: int,
-           colour: str) -> None:
+           top: float, colour: str) -> None:
     requests = requests.sort_values("request")
     where, tokens = paper.numbers(requests["request"]), paper.numbers(requests["tokens"])
     served = paper.truths(requests["served"])
@@ -83,7 +85,7 @@ def _panel(axes: Axes, requests: pd.DataFrame, compactions: pd.DataFrame, window
     line[~served] = float("nan")
     axes.plot(where, line, color=colour, linewidth=1.4, zorder=3, label="sent")
     refused = ~served & (tokens == tokens)
-    axes.plot(where[refused], tokens[refused].clip(max=ROOM * window), linestyle="none",
+    axes.plot(where[refused], tokens[refused].clip(max=top / HEADROOM), linestyle="none",
               marker="x", markersize=6 if refused.sum() <= MANY else 4, markeredgewidth=1.3,
               color=paper.VERMILLION, zorder=6, label="refused")
     for start, end in spans(where, ~served):
