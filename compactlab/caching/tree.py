@@ -64,6 +64,13 @@ class Tree:
             found = self._common[pair] = one
         return found
 
+    def leads(self, one: int, other: int) -> bool:
+        """Whether the first prefix is one of the other's; as long as what the other has more."""
+        least = self.depth[one]
+        while self.depth[other] > least:
+            other = self.parent[other]
+        return one == other
+
     def up_to(self, node: int, tokens: int) -> int:
         """The longest prefix of `node` with at most so many tokens."""
         while self.tokens[node] > tokens:

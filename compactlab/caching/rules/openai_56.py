@@ -10,6 +10,7 @@ boundaries, the implicit one, and up to 20 earlier message endings. The API refe
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 from compactlab.caching.parts import Sending, Served
@@ -69,11 +70,14 @@ class OpenAI56:
     def _find(self, tail: int, marks: list[int], t: float) -> int:
         if not marks:
             return ROOT
-        best = ROOT
-        for node in (*marks, *self._boundaries(tail, marks)):
-            if self.tree.tokens[node] > self.tree.tokens[best] and self._live(node, t):
-                best = node
-        return best
+        own, found = self._boundaries(tail)
+        tokens, shared = self.tree.tokens, self.tree.common(tail, max(self.seen.tail, ROOT))
+        # the longest first: what stands in this prompt is then found after few steps back
+        for node in sorted({*marks, *own, *found}, key=tokens.__getitem__, reverse=True):
+            if node and self._live(node, t) and (
+                    node in marks or node in own or self.tree.leads(node, shared)):
+                return node
+        return ROOT
 
     def _live(self, node: int, t: float) -> bool:
         used = self.entries.get(node)
@@ -81,9 +85,9 @@ class OpenAI56:
             return False
         return self.settings.idle_ttl is None or t - used < self.settings.idle_ttl
 
-    def _boundaries(self, tail: int, marks: list[int]) -> list[int]:
-        """Earlier boundaries that stand in this prompt."""
-        tree, found = self.tree, []
+    def _boundaries(self, tail: int) -> tuple[list[int], list[int]]:
+        """Earlier boundaries that stand in this prompt, and those that may."""
+        tree, found = self.tree, list[int]()
         if self.settings.lookup == "guide" and self.settings.mode == "implicit":
             node = tree.position[tail]
             for _ in range(self.settings.endings):
@@ -93,9 +97,8 @@ class OpenAI56:
         chosen = (known[-LATEST_REFERENCE:] if self.settings.lookup == "reference"
                   else [*known[:FIRST_EXPLICIT], *known[-LATEST_EXPLICIT:]])
         if self.settings.lookup == "reference":
-            chosen = [*chosen, *list(self.entries)[-LATEST_REFERENCE:]]
-        shared = tree.common(tail, self.seen.tail) if self.seen.tail >= 0 else ROOT
-        return found + [n for n in chosen if tree.common(n, shared) == n]
+            chosen = [*chosen, *islice(reversed(self.entries), LATEST_REFERENCE)]
+        return found, chosen
 
     def warm(self, node: int, t: float) -> None:
         """Somebody else's request has just used this prefix."""
