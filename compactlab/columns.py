@@ -121,8 +121,11 @@ MONEY_REQUESTS = (
 )
 
 CACHE_RUNS = (
+    _c("cache_rule", "string", "", "provider's rule that was simulated; none where no rule is "
+       "known for the model: nothing is cached"),
     _c("cache_layout", "string", "", "where the simulated client puts its breakpoints"),
-    _c("cache_ttl", "string", "", "lifetime of what it writes: 5m or 1h"),
+    _c("cache_ttl", "string", "", "lifetime of what its marks write, 5m or 1h; missing where the "
+       "provider's rule has a lifetime of its own"),
     _c("clock_back", "int", "", "how often the recorded clock went back: such a request stands at "
        "the time before it"),
     *CACHE_REQUESTS[:4],  # summed over the served requests
@@ -153,8 +156,6 @@ BAND_RUNS = (
     _c("cost_saving_low", "float", "share", "least saving under one of them"),
     _c("cost_saving_high", "float", "share", "most saving under one of them"),
 )
-HIT_RATE_ERROR = _c("hit_rate_error", "float", "share", "error of the simulator on this session as "
-                    "it was recorded, sizes by our counter: simulated - recorded hit rate")
 MONEY_COMPACTIONS = (  # of all compactions before one request, at the last of them
     _c("paid_once", "float", "USD", "summary calls, the summary written, busted tokens written "
        "again above a read's price"),
@@ -164,7 +165,16 @@ MONEY_COMPACTIONS = (  # of all compactions before one request, at the last of t
     _c("break_even_simulated", "int", "requests", "the same as simulated; missing = not before the "
        "next compaction or the end of the session"),
 )
-PRICE_MODEL = _c("price_model", "string", "", "model whose prices and cache rules were used")
+CHECK_RUNS = (
+    _c("price_model", "string", "", "model whose prices and cache rules were used; several where "
+       "the session changed it"),
+    _c("price_basis", "string", "", "recorded: the prices are of the model that the recording "
+       "used; what-if: of another one"),
+    _c("hit_rate_error", "float", "share", "error of the simulator on this session as it was "
+       "recorded, sizes by our counter: simulated - recorded hit rate; missing for a what-if"),
+    _c("cost_error", "float", "share", "the same of its input cost: simulated / that of the "
+       "recorded usage at these prices - 1"),
+)
 
 FLAG = _c("flag", "string", "", "why it stays out of the headline: after or before a recorded "
           "compaction, few needs, silent (such a compaction removes next to nothing), stub (never "
@@ -191,7 +201,7 @@ KEPT = (
 )
 
 TABLES: dict[str, tuple[Column, ...]] = {
-    "runs": (*RUNS, *CACHE_RUNS, *MONEY_RUNS, *BAND_RUNS, PRICE_MODEL, HIT_RATE_ERROR),
+    "runs": (*RUNS, *CACHE_RUNS, *MONEY_RUNS, *BAND_RUNS, *CHECK_RUNS),
     "requests": (*KEY, *REQUESTS, *CACHE_REQUESTS, *MONEY_REQUESTS),
     "compactions": (*KEY, *COMPACTIONS, *MONEY_COMPACTIONS),
     "quality": (*KEY, *QUALITY),

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from compactlab.bench import plan
-from compactlab.bench.cache import CacheOptions, columns_of, hit_rate_error
+from compactlab.bench.billed import CacheOptions
+from compactlab.bench.cache import columns_of, simulator_error
 from compactlab.caching import simulate, validate
 from compactlab.caching.readings import READINGS
 from compactlab.columns import BAND_RUNS, TABLES
@@ -54,7 +55,7 @@ def test_pauses_near_the_lifetime_open_the_band_and_quick_sessions_close_it() ->
 
 
 def test_a_session_without_recorded_usage_has_no_error_of_the_simulator() -> None:
-    assert hit_rate_error(walked(session(4)).store) is None
+    assert simulator_error(walked(session(4)).store) == (None, None)
 
 
 @pytest.mark.parametrize(("folder", "near"), [
@@ -66,7 +67,7 @@ def test_what_bills_is_what_was_validated(corpus: Path, folder: str, near: float
     compared = 0
     for one in (found for file in files for found in load(file)):
         store = index(one)
-        found = hit_rate_error(store)
+        found = simulator_error(store).hit_rate
         if found is not None:
             (checked,) = validate(one, store=store, questions="B")
             assert found == pytest.approx(checked.hit_rate_error, abs=near), one.id
@@ -76,8 +77,8 @@ def test_what_bills_is_what_was_validated(corpus: Path, folder: str, near: float
 
 def test_columns_of_runs_end_with_the_band_the_model_and_the_error() -> None:
     names = [c.name for c in TABLES["runs"]]
-    assert names[-2:] == ["price_model", "hit_rate_error"]
-    assert names[-2 - len(BAND_RUNS):-2] == [c.name for c in BAND_RUNS]
+    assert names[-4:] == ["price_model", "price_basis", "hit_rate_error", "cost_error"]
+    assert names[-4 - len(BAND_RUNS):-4] == [c.name for c in BAND_RUNS]
 
 
 def test_break_even_stands_at_the_last_compaction_before_its_request() -> None:

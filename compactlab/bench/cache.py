@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from hashlib import sha256
-from pathlib import Path
 from typing import Any, NamedTuple
 
+from compactlab.bench.billed import CacheOptions, billed_by, summariser_prices
 from compactlab.caching.bridge import simulate
-from compactlab.caching.clock import clock
+from compactlab.caching.models import AUTO
+from compactlab.caching.money import cost
 from compactlab.caching.places import CLIENT
 from compactlab.caching.readings import readings
 from compactlab.caching.recorded import head_levels
@@ -18,59 +17,22 @@ from compactlab.columns import (
     BAND_RUNS,
     CACHE_REQUESTS,
     CACHE_RUNS,
+    CHECK_RUNS,
     MONEY_COMPACTIONS,
     MONEY_REQUESTS,
     MONEY_RUNS,
 )
-from compactlab.errors import BadPrices, NoPrice, UnknownName
+from compactlab.errors import UnknownName
 from compactlab.index import Index
-from compactlab.pricing import Bill, PriceRow, bill, break_even, price_row, raw_run
+from compactlab.pricing import Bill, bill, break_even, raw_run
 from compactlab.pricing.bill import request_cost
-from compactlab.pricing.latency import Assumptions
-from compactlab.pricing.own_table import check_table
+from compactlab.pricing.by_request import PriceList
 from compactlab.replay import Replay, replay
 
-WHAT_IF_MODEL = "claude-sonnet-4-6"  # billed where the recording names no model with a price
-WHAT_IF_DAY = 1_793_491_200.0  # 2026-11-01, the day of the prices where there are no times
 NO_REQUEST = (None,) * (len(CACHE_REQUESTS) + len(MONEY_REQUESTS))
 NO_COMPACTION = (None,) * len(MONEY_COMPACTIONS)
-NO_RUN = (None,) * (len(CACHE_RUNS) + len(MONEY_RUNS) + len(BAND_RUNS) + 2)
-
-
-@dataclass(frozen=True)
-class CacheOptions:
-    """What the simulated client does: its breakpoints, their lifetime, the model that is billed.
-
-    `ttl` None: what the recording wrote, else 5m; `model` None: what it used, and where that has
-    no price a what-if model, as the column `price_model` says. `summariser_calls`: `separate`, or
-    `shares_prefix` when they repeat the agent's own prompt; `summariser_model`: whose prices they
-    pay, None = those of the session. `prices`: a YAML file of your own (`pricing.own_table`), which
-    comes before the package's list.
-    """
-
-    layout: str = "automatic"
-    ttl: str | None = None
-    model: str | None = None
-    summariser_calls: str = "separate"
-    summariser_model: str | None = None
-    prices: str | None = None
-
-    def described(self) -> dict[str, Any]:
-        """As JSON values: they determine a result. A table of prices stands with its content.
-
-        BadPrices where the table cannot be read.
-        """
-        return {**asdict(self), "prices": self._table(), "what_if_model": WHAT_IF_MODEL,
-                "latency_assumptions": Assumptions()._asdict()}
-
-    def _table(self) -> dict[str, str] | None:
-        if self.prices is None:
-            return None
-        path = Path(self.prices)
-        try:
-            return {"name": path.name, "sha256": sha256(path.read_bytes()).hexdigest()}
-        except OSError as error:
-            raise BadPrices(f"{path}: no table of prices ({error.strerror or error})") from error
+NO_RUN = (None,) * sum(map(len, (CACHE_RUNS, MONEY_RUNS, BAND_RUNS, CHECK_RUNS)))
+RECORDED, WHAT_IF = "recorded", "what-if"
 
 
 class Columns(NamedTuple):
@@ -91,22 +53,24 @@ def columns_of(done: Replay, options: CacheOptions) -> Columns:
     compactions: list[Sequence[Any]] = [NO_COMPACTION for _ in done.made]
     if done.session.derived or not done.sent:
         return Columns(NO_RUN, requests, compactions)
-    prices = prices_of(done, options)
-    client: dict[str, Any] = {"layout": options.layout, "ttl": options.ttl, "model": prices.model,
-                              "provider": "auto"}
+    by, dear = billed_by(done, options), summariser_prices(done, options)
+    client: dict[str, Any] = {"layout": options.layout, "ttl": options.ttl, "model": by.model,
+                              "provider": by.provider}
     found = readings(done, summariser_calls=options.summariser_calls, **client)
     raw = [raw_run(done, **client, **reading.settings) for reading in found]
     run = found[0].run
-    dear = summariser_prices(done, options)
-    paid = bill(run, prices, raw=raw[0], summariser_row=dear)
+    paid = bill(run, by.prices, raw=raw[0], summariser_row=dear)
     for request, row in zip(run.requests, run.request_rows, strict=True):
-        requests[request.request] = (*row, float(request_cost(prices, request)))
-    for one in break_even(done, run, raw[0], prices, dear):
+        requests[request.request] = (*row, float(request_cost(by.prices, request)))
+    for one in break_even(done, run, raw[0], by.prices, dear):
         compactions[one.number] = one.row
     others = [(r.run, paid if r.run is run
-               else bill(r.run, prices, raw=before, summariser_row=dear))
+               else bill(r.run, by.prices, raw=before, summariser_row=dear))
               for r, before in zip(found, raw, strict=True)]
-    return Columns((*run.row, *paid.row, *_band(others), prices.model, hit_rate_error(done.store)),
+    own = by.model is None and by.provider == AUTO  # another rule was checked by no recording
+    checked = simulator_error(done.store, by.prices) if own else NOT_CHECKED
+    basis = WHAT_IF if by.what_if else RECORDED
+    return Columns((*run.row, *paid.row, *_band(others), by.prices.model, basis, *checked),
                    requests, compactions)
 
 
@@ -119,70 +83,47 @@ def _band(found: Sequence[tuple[CacheRun, Bill]]) -> tuple[Any, ...]:
             min(savings, default=None), max(savings, default=None))
 
 
-def hit_rate_error(store: Index) -> float | None:
-    """How far the simulator is from the bill of this recording; None where it says no hits.
+class Checked(NamedTuple):
+    """How far the simulator is from the bill of a recording; None where the bill says no hits.
 
-    Simulated - recorded hit rate of the session as it was, with the recording client's marks and
-    prompt sizes by our own counter. Made once for an index.
+    `hit_rate`: simulated - recorded, a share. `cost`: simulated input cost / that of the recorded
+    usage at the same prices - 1.
     """
-    return store.empty().remember("hit rate error", lambda: _hit_rate_error(store))
+
+    hit_rate: float | None
+    cost: float | None
 
 
-def _hit_rate_error(store: Index) -> float | None:
+NOT_CHECKED = Checked(None, None)
+
+
+def simulator_error(store: Index, prices: PriceList | None = None) -> Checked:
+    """The error of the what-ifs' own loop on the session as it was recorded; once for an index.
+
+    With the recording client's marks and prompt sizes by our own counter.
+    """
+    return store.empty().remember(("simulator error", prices), lambda: _error(store, prices))
+
+
+def _error(store: Index, prices: PriceList | None) -> Checked:
     session = store.session
     usages = {n: r.usage for n, r in enumerate(session.requests) if r.usage is not None}
     if not any(u.cache_read or u.cache_write_5m or u.cache_write_1h for u in usages.values()):
-        return None
+        return NOT_CHECKED
     walk = replay(session, "recorded", window=None, store=store, summariser="fallback")
     try:
         run = simulate(walk, layout=CLIENT, head_levels=head_levels(session))
     except UnknownName:  # nothing says whose cache it was
-        return None
+        return NOT_CHECKED
     mine = [r for r in run.requests if r.request in usages]
-    billed = [usages[r.request] for r in mine]
-    prompts, sizes = sum(u.prompt for u in billed), sum(r.total for r in mine)
+    billed = [(r.request, usages[r.request]) for r in mine]
+    prompts, sizes = sum(u.prompt for _, u in billed), sum(r.total for r in mine)
     if not prompts or not sizes:
-        return None
-    return sum(r.cache_read for r in mine) / sizes - sum(u.cache_read for u in billed) / prompts
-
-
-def check(done: Replay, options: CacheOptions) -> None:
-    """Check the options on a replay of nothing.
-
-    Raises UnknownName, BadSetting, NoPrice, BadPrices.
-    """
-    if options.prices is not None:
-        check_table(Path(options.prices))
-    row = prices_of(done, options)
-    summariser_prices(done, options)
-    simulate(done, layout=options.layout, ttl=options.ttl, model=row.model, provider="auto",
-             summariser_calls=options.summariser_calls)
-
-
-def prices_of(done: Replay, options: CacheOptions) -> PriceRow:
-    """The prices of the model that is billed, on the day of the recording; once for an index."""
-    wanted = options.model or done.session.model
-
-    def resolved() -> PriceRow:
-        try:
-            return _row(done, wanted, options)
-        except NoPrice:
-            if options.model:
-                raise
-            return _row(done, WHAT_IF_MODEL, options)
-
-    return done.store.empty().remember(("prices", wanted, options.prices), resolved)
-
-
-def summariser_prices(done: Replay, options: CacheOptions) -> PriceRow | None:
-    """The prices of the summariser's own model; None where it pays those of the session."""
-    wanted = options.summariser_model
-    if wanted is None:
-        return None
-    return done.store.empty().remember(("prices", wanted, options.prices),
-                                       lambda: _row(done, wanted, options))
-
-
-def _row(done: Replay, model: str, options: CacheOptions) -> PriceRow:
-    start = clock(done.session)
-    return price_row(model, "", start.starts[0] if start.recorded else WHAT_IF_DAY, options.prices)
+        return NOT_CHECKED
+    rate = sum(r.cache_read for r in mine) / sizes - sum(u.cache_read for _, u in billed) / prompts
+    if prices is None:
+        return Checked(rate, None)
+    paid = sum(cost(prices.at(u.prompt, n), read=u.cache_read, write_5m=u.cache_write_5m,
+                    write_1h=u.cache_write_1h, uncached=u.input) for n, u in billed)
+    made = sum(request_cost(prices, r, output=0) for r in mine)
+    return Checked(rate, float(made / paid) - 1 if paid else None)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from compactlab.bench.cache import CacheOptions, check
+from compactlab.bench.billed import CacheOptions, check
 from compactlab.errors import BadSetting
 from compactlab.quality.replayed import described as at_cuts
 from compactlab.replay import replay

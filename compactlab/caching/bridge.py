@@ -9,15 +9,15 @@ from compactlab.caching.bust import Buster
 from compactlab.caching.clock import Clock, clock, first_read, recorded_ttl
 from compactlab.caching.layouts import is_native
 from compactlab.caching.models import AUTO, row, rule_of
-from compactlab.caching.parts import TTLS, Sending, Served
+from compactlab.caching.parts import TTLS, Rule, Sending, Served
 from compactlab.caching.places import placing
 from compactlab.caching.prefixes import Head, Prefixes
 from compactlab.caching.rules import RULES
-from compactlab.caching.rules import rule as make_rule
 from compactlab.caching.run import CachedRequest, CacheRun, SummaryCall
-from compactlab.caching.serve import CacheEvent, Caches, pools, resumes
+from compactlab.caching.serve import CacheEvent, Caches, maker, pools, resumes
 from compactlab.caching.tree import ROOT
 from compactlab.errors import BadSetting, UnknownName
+from compactlab.history import History
 from compactlab.index import Index
 from compactlab.replay import Replay
 from compactlab.session import Request
@@ -26,6 +26,7 @@ SHARES_PREFIX, SEPARATE = "shares_prefix", "separate"
 SUMMARISER_CALLS = (SEPARATE, SHARES_PREFIX)
 INSTRUCTION_TOKENS = 500  # what a summary call adds to the prefix that it shares; an assumption
 DEFAULT_TTL = "5m"
+CLAUDE = "anthropic"  # the rule whose marks say how long they live
 UNNAMED = "anthropic"  # who serves a session that does not say
 NEVER = float("inf")
 
@@ -64,24 +65,23 @@ def simulate(
     if summariser_calls not in SUMMARISER_CALLS:
         raise UnknownName("mode of summary calls", summariser_calls, SUMMARISER_CALLS)
     name = replay.session.model if model is None else model
-    chosen, own = rule_of(name, provider)
+    chosen, _ = rule_of(name, provider)
     keep = row(name).keep_thinking is not False if keep_thinking is None else keep_thinking
     left = first_read(replay.session) if warm is None else warm
     prefixes = prefixes_of(replay.store, left, head_levels, strip=not keep,
-                           salt_images=salt_images and chosen == "anthropic")
+                           salt_images=salt_images and chosen == CLAUDE)
     times = known("cache clock", lambda: clock(replay.session))
-    values = {**own, **settings}
     shared = prefixes.tree.up_to(prefixes.head, left) if left > 0 else ROOT
     caches = Caches(
-        lambda: make_rule(chosen, prefixes.tree, **values),
-        pools=pools(replay.session, chosen), shared=shared,
+        maker(name, provider, prefixes.tree, settings), shared=shared,
+        pools=pools(replay.session) if name == replay.session.model else None,
         events=resumes(replay.session, prefixes.tree.tokens[shared]) if events is None else events)
     seller = replay.session.provider or UNNAMED if provider.lower() == AUTO else provider
     walk = _Walk(replay, prefixes, caches, times, layout, TTLS[lifetime], is_native(seller), ttft)
     walk.instruction = INSTRUCTION_TOKENS if summariser_calls == SHARES_PREFIX else None
     walk.run()
     return CacheRun(
-        replay.session.id, provider, chosen, name, layout, lifetime,
+        replay.session.id, provider, chosen, name, layout, lifetime if chosen == CLAUDE else "",
         "recorded" if times.recorded else "assumed", times.back, summariser_calls,
         tuple(sorted(settings.items())), f"{RULES[chosen].source} ({RULES[chosen].date})",
         tuple(walk.rows), tuple(walk.calls), prefixes.tree.runs)
@@ -125,13 +125,12 @@ class _Walk:
                 compacted = self._compactions(number) or compacted
             if not sent.served:
                 continue
-            tail = prefixes.tail(nodes[number])
-            served = self._send(number, tail, starts[number])
-            bust = 0
-            if compacted or self.buster.tail < 0:
-                bust = self.buster.bust(tail, served, starts[number]) if compacted else 0
-                compacted = False
-            self.buster.served(tail, served, starts[number])
+            t, tail = starts[number], prefixes.tail(nodes[number])
+            rule = self.caches.at(number, t)
+            served = rule.step(self._sending(number, tail, t, rule))
+            bust = self.buster.bust(rule, tail, served, t) if compacted else 0
+            compacted = False
+            self.buster.served(tail, served, t)
             usage = requests[number].usage
             output = self._counted(requests[number]) if usage is None else usage.output
             self.rows.append(_row(number, served, bust, output))
@@ -140,22 +139,33 @@ class _Walk:
         """Tokens of an answer without recorded usage."""
         return self.replay.store.tokens(self.replay.session.messages[request.message])
 
-    def _send(self, number: int, tail: int, t: float) -> Served:
+    def _sending(self, number: int, tail: int, t: float, rule: Rule) -> Sending:
         ttl, nodes = self.ttl, self.place(self.prefixes, tail, self.native)
         marks = ((nodes[0], ttl),) if len(nodes) == 1 else tuple([(n, ttl) for n in nodes])
-        return self.caches.at(number, t).step(Sending(t, tail, marks, self.ttft))
+        output = self._answered(number) if rule.outputs else ROOT
+        return Sending(t, tail, marks, self.ttft, output)
+
+    def _answered(self, number: int) -> int:
+        """The prompt of a request with its recorded answer."""
+        session = self.replay.session
+        before = History(self.replay.store, self.replay.nodes[number])
+        return self.prefixes.tail(before.append(
+            session.messages[session.requests[number].message]).node)
 
     def _compactions(self, number: int) -> bool:
         changed = False
         for index in self.made[number]:
             made = self.replay.made[index]
             changed = changed or made.compaction.changed
-            if made.compaction.calls:
+            if made.compaction.calls or made.compaction.summary is not None:
                 self._summary(number, index)
         return changed
 
     def _summary(self, number: int, index: int) -> None:
-        """The summariser's calls: on their own, or one behind the whole prefix."""
+        """The summariser's calls: on their own, or one behind the whole prefix.
+
+        Of a recording's own compaction no call is known: an estimate, one over the whole prompt.
+        """
         made = self.replay.made[index]
         c, store = made.compaction, self.replay.store
         answer = store.count(c.summary) if c.summary else 0
@@ -163,6 +173,9 @@ class _Walk:
             for call in c.calls:
                 output = min(answer, call.limit)
                 self.calls.append(SummaryCall(number, 0, 0, 0, call.prompt_tokens, output))
+            if not c.calls:
+                whole = store.fixed + made.before.prompt_tokens
+                self.calls.append(SummaryCall(number, 0, 0, 0, whole, answer))
             return
         before = self.prefixes.tail(made.before.node)
         key = ("summary call", index)

@@ -2,35 +2,42 @@
 
 from __future__ import annotations
 
-from compactlab.caching.parts import Served
+from compactlab.caching.parts import Rule, Served
 from compactlab.caching.prefixes import Prefixes
+
+NOTHING = Served(0, 0, 0, 0)
 
 
 class Buster:
-    """The latest request of a run: its prompt, how much of it was cached, and until when."""
+    """The latest request of a run: its prompt, how it was served and when.
+
+    `ttl`: seconds that the client's marks live, infinite where nothing expires.
+    """
 
     def __init__(self, prefixes: Prefixes, ttl: float) -> None:
         self.prefixes, self.ttl = prefixes, ttl
-        self.tail, self.cached, self.t = -1, 0, 0.0
+        self.tail, self.last, self.t = -1, NOTHING, 0.0
 
     def served(self, tail: int, served: Served, t: float) -> None:
         """The request that the next one is compared with."""
-        self.tail, self.t = tail, t
-        self.cached = served.read + served.write_5m + served.write_1h
+        self.tail, self.last, self.t = tail, served, t
 
-    def bust(self, tail: int, served: Served, t: float) -> int:
+    def bust(self, rule: Rule, tail: int, served: Served, t: float) -> int:
         """Tokens of this prompt that the cache held before the compaction and that were not read.
 
         The shared prefix that is out of reach, and the messages that stand unchanged behind what
         was replaced. Nothing where the cache would have expired anyway.
         """
-        if self.tail < 0 or not self.cached or t - self.t >= self.ttl:
+        if self.tail < 0:
             return 0
         tree = self.prefixes.tree
+        cached = rule.cached(self.last, tree.tokens[self.tail])
+        if not cached or t - self.t >= rule.lifetime(self.ttl):
+            return 0
         shared = tree.common(tail, self.tail)
         kept = tree.tokens[shared]
-        lost = max(min(self.cached, kept) - served.read, 0)
-        room = self.cached - kept  # what was cached behind the shared prefix
+        lost = max(rule.cached(self.last, kept) - served.read, 0)
+        room = cached - kept  # what was cached behind the shared prefix
         if room <= 0 or shared == self.tail:
             return lost
         pair = (self.tail, tail)  # the same for every layout, lifetime and price

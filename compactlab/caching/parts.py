@@ -96,8 +96,19 @@ class Served(NamedTuple):
 class Rule(Protocol):
     """The state of one provider's cache in one scope, for one model."""
 
+    outputs: bool
+    """Whether the prompt with its answer is a prefix that a later request can read."""
+
     def step(self, sending: Sending) -> Served:
         """Serve a request and remember it; times never go back."""
+        ...
+
+    def cached(self, served: Served, tokens: int) -> int:
+        """Of the first so many tokens of a prompt that was served like this: what stays cached."""
+        ...
+
+    def lifetime(self, ttl: float) -> float:
+        """Seconds for which an unused prefix stays; `ttl` is that of the client's marks."""
         ...
 
     def warm(self, node: int, t: float) -> None:

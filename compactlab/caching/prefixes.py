@@ -75,7 +75,8 @@ class Prefixes:
     def shape(self, message_of: object, store: Store) -> Shape:
         """Blocks with numbers for keys, so that a look-up compares no texts."""
         found = shape(store, message_of)  # type: ignore[arg-type]  # `once` hands a message on
-        blocks = tuple((self._numbers.setdefault(key, len(self._numbers)), tokens, kind)
+        # with its tokens: in a shortened copy of its message an equal block may weigh less
+        blocks = tuple((self._numbers.setdefault((key, tokens), len(self._numbers)), tokens, kind)
                        for key, tokens, kind in found.blocks)
         return found._replace(blocks=blocks)
 
@@ -128,20 +129,29 @@ class _Chain:
         return kept[history]
 
     def _grow(self, tail: int, shape: Shape, bare: bool) -> int:
-        """The prompt `tail` and one message more; `bare`: without its thinking."""
+        """The prompt `tail` and one message more; `bare`: without its thinking.
+
+        The tokens of what is left out go to the block behind it: the counter's total of a message
+        is fitted to what was billed, so that it stands for the message as it was sent.
+        """
         prefixes, tree = self.prefixes, self.prefixes.tree
         before = prefixes.where[tail]
         leads = shape.role == "system" and tail in prefixes.leading
         level = "system" if leads else "messages"
-        node, mark, literal = tail, ROOT, ROOT
+        node, mark, literal, left = tail, ROOT, ROOT, 0
         for index, (key, tokens, kind) in enumerate(shape.blocks):
             if bare and kind == THINKING:
+                left += tokens
                 continue
+            if left:
+                key, tokens, left = ("bare", key, left), tokens + left, 0
             if self.salt is not None and not leads:
                 key = (self.salt, key)
             node = tree.child(node, key, tokens, kind, level)
             mark = node if index == shape.mark else mark
             literal = node if index == shape.literal else literal
+        if left:
+            node = tree.child(node, ("bare", left), left, "text", level)
         if node == tail:
             return tail
         if node not in prefixes.where:

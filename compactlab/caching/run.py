@@ -81,8 +81,8 @@ class CacheRun:
         causes: Counter[str] = Counter()
         for row in rows:
             causes.update(dict(row.causes))
-        return {"cache_layout": self.layout, "cache_ttl": self.ttl, "clock_back": self.clock_back,
-                **sums,
+        return {"cache_rule": self.rule, "cache_layout": self.layout,
+                "cache_ttl": self.ttl or None, "clock_back": self.clock_back, **sums,
                 "hit_rate": sums["cache_read"] / prompt if prompt else None,
                 "bust_tokens": sum(row.bust for row in rows),
                 **{f"miss_{cause}": causes[cause] for cause in CAUSES}}

@@ -5,12 +5,14 @@ The what-ifs and their validation against the bill stand on the same rules, beca
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
-from compactlab.caching.models import AUTO, rule_of
+from compactlab.caching.models import rule_of
 from compactlab.caching.parts import Rule
-from compactlab.caching.tree import ROOT
+from compactlab.caching.rules import rule as make_rule
+from compactlab.caching.tree import ROOT, Tree
 from compactlab.errors import UnknownName
 from compactlab.session import Session
 
@@ -25,24 +27,34 @@ class CacheEvent(NamedTuple):
     kind: str = "event"
 
 
+class Pool(NamedTuple):
+    """Who keeps the cache that a request meets: upstream provider, where a router named it, model.
+
+    Empty = that of the session.
+    """
+
+    provider: str = ""
+    model: str = ""
+
+
 class Caches:
     """The caches of one client, one for each pool; times never go back.
 
-    `make`: a fresh cache. `pools`: the pool of each request (the upstream provider that a router
-    named), None = one for all. `shared`: the prefix that other sessions of the user keep alive at
-    every moment, 0 = none. `events` in any order.
+    `make`: a fresh cache of a pool. `pools`: the pool of each request, None = one for all.
+    `shared`: the prefix that other sessions of the user keep alive at every moment, 0 = none.
+    `events` in any order.
     """
 
-    def __init__(self, make: Callable[[], Rule], *, pools: Sequence[str] | None = None,
+    def __init__(self, make: Callable[[Pool], Rule], *, pools: Sequence[Pool] | None = None,
                  shared: int = ROOT, events: Sequence[CacheEvent] = ()) -> None:
         self._make, self._pools, self._shared = make, pools, shared
-        self._caches: dict[str, Rule] = {}
-        self._one = self._of("") if pools is None else None
+        self._caches: dict[Pool, Rule] = {}
+        self._one = self._of(Pool()) if pools is None else None
         self._due = sorted(events, key=lambda event: event.request, reverse=True)
 
     def at(self, number: int, t: float) -> Rule:
         """The cache that the request with this number meets at t."""
-        cache = self._one or self._of(self._pools[number] if self._pools else "")
+        cache = self._one or self._of(self._pools[number] if self._pools else Pool())
         while self._due and self._due[-1].request <= number:
             keep = self._due.pop().keep
             for known in self._caches.values():
@@ -51,24 +63,39 @@ class Caches:
             cache.warm(self._shared, t)
         return cache
 
-    def _of(self, pool: str) -> Rule:
+    def _of(self, pool: Pool) -> Rule:
         found = self._caches.get(pool)
         if found is None:
-            found = self._caches[pool] = self._make()
+            found = self._caches[pool] = self._make(pool)
         return found
 
 
-def pools(session: Session, rule: str) -> tuple[str, ...] | None:
-    """The upstream provider of each request, where the session's own cache is simulated.
+def pools(session: Session) -> tuple[Pool, ...] | None:
+    """The pool of each request of a session's own cache; None where there is but one.
 
-    None where there is but one, and under another model's rule: who would serve it is not known.
+    Under another model's rule who would serve it is not known: one for all.
     """
-    named = tuple(request.provider for request in session.requests)
-    try:
-        own, _ = rule_of(session.model, AUTO)
-    except UnknownName:
-        return None
-    return named if own == rule and len(set(named)) > 1 else None
+    found = tuple([Pool(r.provider, "" if r.model == session.model else r.model)
+                   for r in session.requests])
+    return found if len(set(found)) > 1 else None
+
+
+def maker(model: str, provider: str, tree: Tree, settings: Mapping[str, object]
+          ) -> Callable[[Pool], Rule]:
+    """Fresh caches by pool: under the rule of the pool's model, else of this one.
+
+    `settings` are the rule's, behind those of the model. Raises UnknownName and BadSetting.
+    """
+    name, own = rule_of(model, provider)
+
+    def make(pool: Pool) -> Rule:
+        rule, its = name, own
+        if pool.model:
+            with suppress(UnknownName):  # a model that nothing is known of is taken for its like
+                rule, its = rule_of(pool.model, provider)
+        return make_rule(rule, tree, **{**its, **(settings if rule == name else {})})
+
+    return make
 
 
 def resumes(session: Session, keep: int) -> list[CacheEvent]:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from compactlab.caching.clock import first_read, recorded_ttl
-from compactlab.caching.models import AUTO, rule_of
+from compactlab.caching.models import AUTO
 from compactlab.caching.parts import TTLS, Sending, Served
 from compactlab.caching.recorded import (
     Prompt,
@@ -18,8 +18,7 @@ from compactlab.caching.recorded import (
     from_usage,
     head_levels,
 )
-from compactlab.caching.rules import rule as make_rule
-from compactlab.caching.serve import CacheEvent, Caches, pools, resumes
+from compactlab.caching.serve import CacheEvent, Caches, maker, pools, resumes
 from compactlab.caching.why import Difference, why
 from compactlab.columns import Column, frame
 from compactlab.errors import BadSession
@@ -154,11 +153,10 @@ def _simulated(walk: Replay, recording: Recording, observed: bool, settings: dic
                ) -> Iterator[tuple[Prompt, Usage, Served]]:
     session = walk.session
     tree, ttl = recording.tree, TTLS[recorded_ttl(session) or "5m"]
-    rule, own = rule_of(session.model, AUTO)
     shared = tree.up_to(recording.head, first_read(session))
     events = recorded_misses(session) if observed else resumes(session, tree.tokens[shared])
-    caches = Caches(lambda: make_rule(rule, tree, **{**own, **settings}),
-                    pools=pools(session, rule), shared=shared, events=events)
+    caches = Caches(maker(session.model, AUTO, tree, settings), pools=pools(session),
+                    shared=shared, events=events)
     for prompt in recording.prompts:
         marks = tuple((n, ttl) for n in (*_levels(recording), prompt.end))
         cache = caches.at(prompt.request, prompt.t)

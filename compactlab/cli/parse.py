@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from compactlab.errors import BadSetting
 
 if TYPE_CHECKING:
-    from compactlab.bench.cache import CacheOptions
+    from compactlab.bench.billed import CacheOptions
 
 _WINDOW = re.compile(r"([0-9]+(?:_[0-9]+)*)(?:\.([0-9]+))?([kKmM]?)")
 _PERCENT = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,6})?)\s*%?")
@@ -84,7 +84,7 @@ def cache(texts: Iterable[str]) -> CacheOptions:
     """`name=value` texts as the options of the simulated cache. Raises BadSetting."""
     import dataclasses
 
-    from compactlab.bench.cache import CacheOptions
+    from compactlab.bench.billed import CacheOptions
 
     given = settings(texts)
     known = [field.name for field in dataclasses.fields(CacheOptions)]

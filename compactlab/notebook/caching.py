@@ -9,14 +9,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from compactlab.bench.cache import WHAT_IF_MODEL, CacheOptions, hit_rate_error, prices_of
+from compactlab.bench.billed import WHAT_IF_MODEL, Billed, CacheOptions, billed_by
+from compactlab.bench.cache import simulator_error
 from compactlab.caching import LAYOUTS, CacheRun, simulate
 from compactlab.caching.clock import clock
 from compactlab.caching.groups import GAPS, gap_name
 from compactlab.caching.models import family
 from compactlab.charts.caching import off_the_bill
 from compactlab.index import index
-from compactlab.pricing import PriceRow
 from compactlab.pricing.bill import request_cost
 from compactlab.replay import Replay, replay
 from compactlab.session import Session
@@ -31,34 +31,42 @@ ORDER = (NO_CACHE, "single", "automatic", "tools_system_2", "system_and_3", "sys
 
 @dataclass(frozen=True)
 class Priced:
-    """A replay, and the prices of a Claude model under which it is simulated."""
+    """A replay, and whose prices it is billed by when it is simulated under Anthropic's rules."""
 
     done: Replay
-    prices: PriceRow
+    by: Billed
+
+    @property
+    def model(self) -> str:
+        """Of these prices."""
+        return self.by.prices.model
 
     def run(self, layout: str, ttl: str) -> CacheRun:
         """Its cache run; made once by the index."""
-        return simulate(self.done, layout=layout, ttl=ttl, model=self.prices.model,
+        return simulate(self.done, layout=layout, ttl=ttl, model=self.by.model,
                         provider="anthropic")
 
     def inputs(self, run: CacheRun) -> list[float]:
         """USD of each request's prompt, answers left out."""
-        return [float(request_cost(self.prices, r, output=0)) for r in run.requests]
+        return [float(request_cost(self.by.prices, r, output=0)) for r in run.requests]
 
 
 def each_priced(sessions: Iterable[Session], strategies: Sequence[tuple[str, int | None]],
-            summariser: str, tokenizer: str) -> Iterator[list[Priced]]:
-    """The replays of each session that can be simulated, one for each strategy and window."""
+                summariser: str, tokenizer: str) -> Iterator[list[Priced]]:
+    """The replays of each session that can be simulated, one for each strategy and window.
+
+    Billed by list prices, whatever table a run was given; by those of a Claude model.
+    """
     for session in sessions:
         if session.derived or not session.requests:
             continue
         store, made = index(session, tokenizer), []
         for strategy, window in strategies:
             done = replay(session, strategy, window=window, store=store, summariser=summariser)
-            prices = prices_of(done, CacheOptions())
-            if not family(prices.model):
-                prices = prices_of(done, CacheOptions(model=WHAT_IF_MODEL))
-            made.append(Priced(done, prices))
+            by = billed_by(done, CacheOptions())
+            if not family(by.model or session.model):
+                by = billed_by(done, CacheOptions(model=WHAT_IF_MODEL))
+            made.append(Priced(done, by))
         yield made
 
 
@@ -70,19 +78,21 @@ def layouts(sessions: Iterable[Session], *, strategy: str = "raw", window: int |
     """A line a layout and lifetime: the share of prompt tokens read, by the pause before them.
 
     `input cost` is USD without answers, `against none` the share of it that caching saves,
-    `checked` how far simulated hit rates of the recordings are from their bills. Sessions without
+    `checked` how far simulated hit rates of the recordings are from their bills, `prices` the list
+    prices that were taken. Sessions without
     recorded times are left out: nothing would expire. Tokens and USD are sums over the sessions.
     """
     import pandas as pd
 
     sums: dict[tuple[str, str], _Sums] = {}
-    count, errors = 0, list[float]()
+    count, errors, prices = 0, list[float](), dict[str, None]()
     for (priced,) in each_priced(sessions, [(strategy, window)], summariser, tokenizer):
         if not clock(priced.done.session).recorded:
             continue
         count += 1
-        error = hit_rate_error(priced.done.store)
+        error = simulator_error(priced.done.store).hit_rate
         errors += [] if error is None else [error]
+        prices[f"{priced.model} as of {priced.by.prices.prices_as_of}"] = None
         for layout in (name for name in ORDER if name in LAYOUTS):
             for ttl in TTLS if layout != NO_CACHE else TTLS[:1]:
                 sums.setdefault((layout, ttl), _Sums()).add(priced, priced.run(layout, ttl))
@@ -96,7 +106,8 @@ def layouts(sessions: Iterable[Session], *, strategy: str = "raw", window: int |
         reads, prompts = (sum(gap[at] for gap in found.gaps.values()) for at in (1, 2))
         lines.append(line | {
             "hit rate": percent(reads, prompts), "input cost": f"${found.cost:,.2f}",
-            "against none": percent(plain - found.cost, plain), "checked": off_the_bill(errors)})
+            "against none": percent(plain - found.cost, plain),
+            "checked": off_the_bill(errors), "prices": _several(prices)})
     return pd.DataFrame(lines).set_index(["layout", "TTL"]) if lines else pd.DataFrame()
 
 
@@ -118,6 +129,12 @@ class _Sums:
             found[1] += r.cache_read
             found[2] += r.total
         self.cost += sum(priced.inputs(run))
+
+
+def _several(names: Iterable[str]) -> str:
+    """One name, or the first and how many more."""
+    first, *more = names
+    return f"{first} and {len(more)} more" if more else first
 
 
 def percent(part: float, whole: float) -> str:

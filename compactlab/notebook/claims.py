@@ -37,8 +37,8 @@ def input_savings(sessions: Iterable[Session], *, layout: str = CLAIMED, tokeniz
         done = priced.done
         for ttl in TTLS:
             for number, saving in enumerate(_savings(priced, layout, ttl)):
-                rows.append((done.session.id, priced.prices.model, layout, ttl, number, saving,
-                             priced.prices.prices_as_of, done.tokenizer))
+                rows.append((done.session.id, priced.model, layout, ttl, number, saving,
+                             priced.by.prices.prices_as_of, done.tokenizer))
     return pd.DataFrame(rows, columns=list(CURVE))
 
 
@@ -99,7 +99,7 @@ def _heads(priced: Priced) -> Iterator[tuple[bool, str]]:
     """
     done, run = priced.done, priced.run(CLAIMED, "5m")
     served = {r.request: r for r in run.requests}
-    starts, least = clock(done.session).starts, row(priced.prices.model).min_tokens
+    starts, least = clock(done.session).starts, row(priced.model).min_tokens
     for number, first in enumerate(_compacted(done)):
         found = served.get(first)
         history = done.prompt(first)

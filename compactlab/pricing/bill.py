@@ -13,6 +13,7 @@ from compactlab.caching.clock import clock
 from compactlab.caching.models import AUTO
 from compactlab.caching.money import MILLION, Prices, cost
 from compactlab.caching.run import CachedRequest, CacheRun, SummaryCall
+from compactlab.pricing.by_request import PriceList
 from compactlab.pricing.latency import Assumptions, Seconds, latency
 from compactlab.pricing.table import PriceRow, price_row
 from compactlab.replay import Replay, replay
@@ -41,22 +42,23 @@ class Bill(NamedTuple):
                 float(self.bust_cost), self.prices_as_of, *self.seconds[:2])
 
 
-def request_cost(row: PriceRow, request: CachedRequest | SummaryCall, output: int | None = None
+def request_cost(row: PriceList, request: CachedRequest | SummaryCall, output: int | None = None
                  ) -> Decimal:
     """USD of one request with its answer; the tier goes by the whole prompt."""
     read, five, hour, uncached = (request.cache_read, request.cache_write_5m,
                                   request.cache_write_1h, request.uncached)
-    return cost(row.at(read + five + hour + uncached), read=read, write_5m=five, write_1h=hour,
+    prices = row.at(read + five + hour + uncached, request.request)
+    return cost(prices, read=read, write_5m=five, write_1h=hour,
                 uncached=uncached, output=request.output if output is None else output)
 
 
-def total_cost(row: PriceRow, requests: Iterable[CachedRequest | SummaryCall]) -> Decimal:
+def total_cost(row: PriceList, requests: Iterable[CachedRequest | SummaryCall]) -> Decimal:
     """USD of many requests, exactly: tokens are added up by tier first."""
     sums: dict[Prices, Counter[str]] = {}
     for r in requests:
         if isinstance(r, CachedRequest) and r.error:
             continue  # refused: not billed
-        prices = row.at(r.cache_read + r.cache_write_5m + r.cache_write_1h + r.uncached)
+        prices = row.at(r.cache_read + r.cache_write_5m + r.cache_write_1h + r.uncached, r.request)
         found = sums.get(prices)
         if found is None:
             found = sums[prices] = Counter()
@@ -68,8 +70,8 @@ def total_cost(row: PriceRow, requests: Iterable[CachedRequest | SummaryCall]) -
     return sum((cost(prices, **tokens) for prices, tokens in sums.items()), Decimal(0))
 
 
-def bill(run: CacheRun, row: PriceRow, *, raw: CacheRun | None = None,
-         summariser_row: PriceRow | None = None, assumptions: Assumptions | None = None) -> Bill:
+def bill(run: CacheRun, row: PriceList, *, raw: CacheRun | None = None,
+         summariser_row: PriceList | None = None, assumptions: Assumptions | None = None) -> Bill:
     """What a cache run costs by these prices; `raw` is the same session with nothing compacted.
 
     `summariser_row` are the prices of a summariser's own model, else the session's. Only the
@@ -84,18 +86,21 @@ def bill(run: CacheRun, row: PriceRow, *, raw: CacheRun | None = None,
                 _bust_cost(run, row), row.prices_as_of, latency(run, assumptions))
 
 
-def _bust_cost(run: CacheRun, row: PriceRow) -> Decimal:
-    """Busted tokens at what they were paid with (written first), less a read's price."""
-    total = Decimal(0)
-    for r in run.requests:
-        if r.bust:
-            prices = row.at(r.total)
-            hour = min(r.bust, r.cache_write_1h)
-            five = min(r.bust - hour, r.cache_write_5m)
-            plain = r.bust - hour - five
-            total += (hour * prices.write_1h + five * prices.write_5m + plain * prices.input
-                      - r.bust * prices.read)
-    return total / MILLION
+def _bust_cost(run: CacheRun, row: PriceList) -> Decimal:
+    return sum((bust_cost(row, r) for r in run.requests if r.bust), Decimal(0))
+
+
+def bust_cost(row: PriceList, r: CachedRequest) -> Decimal:
+    """USD of the busted tokens at what they were paid with (written first), less a read's price.
+
+    Never negative: where a read costs more than that, nothing was lost.
+    """
+    prices = row.at(r.total, r.request)
+    hour = min(r.bust, r.cache_write_1h)
+    five = min(r.bust - hour, r.cache_write_5m)
+    plain = r.bust - hour - five
+    paid = hour * prices.write_1h + five * prices.write_5m + plain * prices.input
+    return max(paid - r.bust * prices.read, Decimal(0)) / MILLION
 
 
 def raw_run(walk: Replay, **settings: Any) -> CacheRun:

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from compactlab.caching.money import MILLION
 from compactlab.caching.run import CachedRequest, CacheRun
-from compactlab.pricing.bill import request_cost
-from compactlab.pricing.table import PriceRow
+from compactlab.pricing.bill import bust_cost, request_cost
+from compactlab.pricing.by_request import PriceList
 from compactlab.replay import Replay
 from compactlab.walk import Made
 
@@ -41,15 +41,15 @@ class BreakEven(NamedTuple):
         return float(self.once), float(self.each), self.closed, self.simulated
 
 
-def break_even(walk: Replay, run: CacheRun, raw: CacheRun, row: PriceRow,
-               summariser_row: PriceRow | None = None) -> list[BreakEven]:
+def break_even(walk: Replay, run: CacheRun, raw: CacheRun, row: PriceList,
+               summariser_row: PriceList | None = None) -> list[BreakEven]:
     """Break-even of the compactions before each request, silent ones too.
 
-    Closed form: n = ceil(once / each), once = summary calls + bust x (write - read) + summary x
-    write, each = removed tokens x read; it supposes that every later request hits. Simulated: the
-    first request by which all since the compaction has cost no more than without it. Without it,
-    the requests are those of the raw run less what earlier compactions had removed. The next
-    compaction ends the count: it would have removed the same.
+    Closed form: n = ceil(once / each), once = summary calls + bust x (what was paid - read) +
+    summary x write, each = removed tokens x read; it supposes that every later request hits.
+    Simulated: the first request by which all since the compaction has cost no more than without
+    it. Without it, the requests are those of the raw run less what earlier compactions had
+    removed. The next compaction ends the count: it would have removed the same.
     """
     mine = {r.request: r for r in run.requests}
     other = {r.request: r for r in raw.requests}
@@ -62,8 +62,8 @@ def break_even(walk: Replay, run: CacheRun, raw: CacheRun, row: PriceRow,
         compactions = [walk.made[n] for n in numbers]
         removed = sum(m.compaction.before - m.compaction.after for m in compactions)
         spent = calls.get(first, ZERO)
-        once = spent + _written(walk, compactions, mine[first], run.ttl, row)
-        each = max(removed, 0) * row.at(mine[first].total).read / MILLION
+        once = spent + _written(walk, compactions, mine[first], row)
+        each = max(removed, 0) * row.at(mine[first].total, first).read / MILLION
         earlier = other[first].total - mine[first].total - removed
         apart = (request_cost(row, mine[n]) - request_cost(row, _without(other[n], earlier, head))
                  for n in both[bisect_left(both, first): bisect_left(both, end)])
@@ -81,13 +81,13 @@ def _compacted(made: Sequence[Made], both: Sequence[int]) -> Iterator[tuple[int,
             yield first, [number for number, _ in group]
 
 
-def _written(walk: Replay, made: Sequence[Made], served: CachedRequest, ttl: str, row: PriceRow
-             ) -> Decimal:
-    """USD of writing the busted tokens again and the summaries for the first time."""
-    prices = row.at(served.total)
-    write = prices.write_1h if ttl == "1h" else prices.write_5m
+def _written(walk: Replay, made: Sequence[Made], served: CachedRequest, row: PriceList) -> Decimal:
+    """USD of paying the busted tokens again and the summaries for the first time."""
+    prices = row.at(served.total, served.request)
+    price = (prices.write_1h if served.cache_write_1h else
+             prices.write_5m if served.cache_write_5m else prices.input)
     summary = sum(walk.store.count(m.compaction.summary) for m in made if m.compaction.summary)
-    return (served.bust * (write - prices.read) + summary * write) / MILLION
+    return bust_cost(row, served) + summary * price / MILLION
 
 
 def _without(raw: CachedRequest, removed: int, head: int) -> CachedRequest:

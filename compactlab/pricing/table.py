@@ -35,8 +35,8 @@ class PriceRow(NamedTuple):
     source: str
     estimated: tuple[str, ...] = ()
 
-    def at(self, prompt: int) -> Prices:
-        """The prices for a request whose prompt has so many tokens."""
+    def at(self, prompt: int, request: int = 0) -> Prices:
+        """The prices for a request whose prompt has so many tokens; the same for all requests."""
         if len(self.tiers) == 1:
             return self.tiers[0][1]
         place = bisect_left([start for start, _ in self.tiers], prompt)

@@ -62,6 +62,8 @@ class Entry(msgspec.Struct, gc=False):
 class Anthropic:
     """The cache of one scope and model; see `parts.Rule`."""
 
+    outputs = False
+
     def __init__(self, tree: Tree, settings: AnthropicSettings | None = None) -> None:
         self.tree = tree
         self.settings = settings or AnthropicSettings()
@@ -100,6 +102,14 @@ class Anthropic:
         self.tail, self.deepest = tail, stored
         self.short = tokens[marks[-1][0]] if marks and not good else 0
         return Served(read, last - hour, hour - read, total - last, missed, at)
+
+    def cached(self, served: Served, tokens: int) -> int:
+        """What was read and what was written."""
+        return min(tokens, served.read + served.write_5m + served.write_1h)
+
+    def lifetime(self, ttl: float) -> float:
+        """As the marks say."""
+        return ttl
 
     def _find(self, good: tuple[tuple[int, float], ...], t: float) -> int:
         """The node of the longest entry that a look-back from a mark finds; 0 if none does."""

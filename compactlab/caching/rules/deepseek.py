@@ -8,6 +8,7 @@ fixed intervals are mentioned without a figure (`interval`). Kept for hours to d
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import Literal
 
 from compactlab.caching.parts import Sending, Served
@@ -32,6 +33,8 @@ class DeepSeekSettings:
 class DeepSeek:
     """The cache of one account and model; see `parts.Rule`."""
 
+    outputs = True
+
     def __init__(self, tree: Tree, settings: DeepSeekSettings | None = None) -> None:
         self.tree, self.settings = tree, settings or DeepSeekSettings()
         self.seen = Seen(tree)
@@ -55,6 +58,16 @@ class DeepSeek:
                             self.settings.min_tokens)
         self.seen.add(sending.output or tail, t)
         return Served(read, 0, 0, tokens[tail] - read, missed, at)
+
+    def cached(self, served: Served, tokens: int) -> int:
+        """The whole prompt, under the older rule in whole blocks."""
+        found = min(tokens, served.total)
+        return found if self.settings.rule == "units" else (
+            found // self.settings.block * self.settings.block)
+
+    def lifetime(self, ttl: float) -> float:
+        """The provider's own, whatever a mark says."""
+        return inf if self.settings.idle_ttl is None else self.settings.idle_ttl
 
     def _unit(self, tail: int, live: int, t: float) -> int:
         """The longest live unit at or before the part that was seen."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import islice
+from math import inf
 from typing import Literal
 
 from compactlab.caching.parts import Sending, Served
@@ -36,6 +37,8 @@ class Openai56Settings:
 
 class OpenAI56:
     """The cache of one scope and model; see `parts.Rule`."""
+
+    outputs = False
 
     def __init__(self, tree: Tree, settings: Openai56Settings | None = None) -> None:
         self.tree, self.settings = tree, settings or Openai56Settings()
@@ -66,6 +69,14 @@ class OpenAI56:
         self.explicit += [n for n in explicit if n not in self.explicit[-LATEST_REFERENCE:]]
         self.seen.add(tail, t)
         return Served(read, last - read, 0, tokens[tail] - last, missed, at)
+
+    def cached(self, served: Served, tokens: int) -> int:
+        """What was read and what was written."""
+        return min(tokens, served.read + served.write_5m)
+
+    def lifetime(self, ttl: float) -> float:
+        """The provider's own, whatever a mark says."""
+        return inf if self.settings.idle_ttl is None else self.settings.idle_ttl
 
     def _find(self, tail: int, marks: list[int], t: float) -> int:
         if not marks:

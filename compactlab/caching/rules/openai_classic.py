@@ -9,6 +9,7 @@ hour; `24h`: typically 30 minutes, at most a day.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from random import Random
 
 from compactlab.caching.parts import Sending, Served
@@ -40,6 +41,8 @@ class ClassicSettings:
 class OpenAIClassic:
     """The cache of one scope and model; see `parts.Rule`."""
 
+    outputs = False
+
     def __init__(self, tree: Tree, settings: ClassicSettings | None = None) -> None:
         self.tree, self.settings = tree, settings or ClassicSettings()
         self.seen = Seen(tree)
@@ -56,6 +59,14 @@ class OpenAIClassic:
                             self.settings.min_tokens)
         self.seen.add(tail, t)
         return Served(read, 0, 0, self.tree.tokens[tail] - read, missed, at)
+
+    def cached(self, served: Served, tokens: int) -> int:
+        """The whole prompt, in the steps in which it is read."""
+        return self._readable(min(tokens, served.total))
+
+    def lifetime(self, ttl: float) -> float:
+        """The provider's own, whatever a mark says."""
+        return inf if self.settings.idle_ttl is None else self.settings.idle_ttl
 
     def _readable(self, match: int) -> int:
         s = self.settings

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
+from math import inf
 
 from compactlab.caching.parts import Sending, Served
 from compactlab.caching.seen import Seen, causes
@@ -29,6 +30,8 @@ class BlockSettings:
 
 class BlockCache:
     """One server's cache; with a capacity a request costs as much as it has blocks."""
+
+    outputs = True
 
     def __init__(self, tree: Tree, settings: BlockSettings | None = None) -> None:
         self.tree, self.settings = tree, settings or BlockSettings()
@@ -52,6 +55,14 @@ class BlockCache:
         if self.settings.capacity_blocks is not None:
             self._hold(sending.output or tail, self.settings.capacity_blocks)
         return Served(read, 0, 0, tokens[tail] - read, missed, at)
+
+    def cached(self, served: Served, tokens: int) -> int:
+        """The whole prompt, in whole blocks."""
+        return min(tokens, served.total) // self.settings.block * self.settings.block
+
+    def lifetime(self, ttl: float) -> float:
+        """Nothing expires; what is used least goes first, where there is a capacity."""
+        return inf
 
     def _blocks(self, tail: int) -> list[tuple[int, int]]:
         """Each full block as (prefix that holds its end, its number)."""
