@@ -79,8 +79,7 @@ def test_a_run_says_how_far_its_simulated_cache_can_be_trusted(
     file = sorted((corpus / "charming-with-claude").glob("*.jsonl"))[0]
     assert main(["run", str(file), "--strategies", "raw", "--windows", "200K", "--out",
                  str(tmp_path / "billed")]) == 0
-    assert "points off the billed ones (median of 1 session" in " ".join(
-        capsys.readouterr().out.split())
+    assert "1 session with a bill comes out" in " ".join(capsys.readouterr().out.split())
     assert main(["run", str(Path("datasets", "jinja2-lost-branch.jsonl.gz")), "--strategies",
                  "layered", "--windows", "64K", "--out", str(tmp_path / "made")]) == 0
     said = " ".join(capsys.readouterr().out.split())

@@ -178,9 +178,9 @@ def _report(job: Job) -> Path:
 
 
 def _for_scripts(job: Job, fresh: bool, page: Path | None) -> dict[str, Any]:
-
     from compactlab.cli.summary import without_requests
     from compactlab.results import overview, read, read_quality
+    from compactlab.results.trust import trust
 
     runs = read(job.place.folder)
     table = overview(runs, read_quality(job.place.folder))
@@ -190,6 +190,9 @@ def _for_scripts(job: Job, fresh: bool, page: Path | None) -> dict[str, Any]:
         "fresh": fresh,
         "report": str(page) if page else None,
         "overview": records(table),
+        "prices": sorted({f"{m} ({day})" for m, day in zip(
+            runs["price_model"].dropna(), runs["prices_as_of"].dropna(), strict=True)}),
+        "notes": list(trust(runs)),
         "not_read": [{"file": str(path), "reason": why} for path, why in job.loaded.not_read],
         "without_requests": without_requests(runs),
     }

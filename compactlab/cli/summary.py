@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from compactlab.cli.files import NO_IMPORTER
@@ -98,39 +97,22 @@ def _kept(values: dict[str, Any]) -> tuple[str, str]:
 
 
 def _say_how(runs: DataFrame) -> None:
+    from compactlab.results.trust import trust
+
     writers = ", ".join(sorted(map(str, runs["summariser"].dropna().unique())))
     say("token reduction: mean over the sessions that were served whole; [n] = sessions left out, "
         "because a request was refused or nothing could be replayed. effective: share of "
-        "compactions that saved at least 10 %. stops: turns that ended refused. cache hits, money "
-        "saved and cost (USD, summaries included): of a simulated prompt cache, over the sessions "
-        "that were served whole.")
+        "compactions that saved at least 10 %. stops: turns that ended refused. Of a simulated "
+        "prompt cache, over the sessions that were served whole: cache hits, pooled; cost, USD "
+        "summed, summaries included; money saved, the mean of each session's own share.")
     models = sorted({f"{m} ({day})" for m, day in zip(
         runs["price_model"].dropna(), runs["prices_as_of"].dropna(), strict=False)})
     if models:
         say(f"prices of {'; '.join(models[:MOST_MODELS])}"
             + (f" and {len(models) - MOST_MODELS} more" if len(models) > MOST_MODELS else ""))
-    _say_trust(runs)
+    for sentence in trust(runs):
+        say(sentence)
     say(f"summaries by {writers}. {NOTE}")
-
-
-def _say_trust(runs: DataFrame) -> None:
-    """How sure the simulated cache is: against the bill, and under other readings of its rules."""
-    one = runs.drop_duplicates("session")
-    errors = sorted(abs(float(error)) for error in one["hit_rate_error"].dropna())
-    if errors:
-        say("error of the simulated cache: hit rates of the recordings themselves come out "
-            f"{100 * median(errors):.1f} points off the billed ones (median of "
-            f"{plural(len(errors), 'session')}, worst {100 * errors[-1]:.1f}; `compactlab cache "
-            "validate` says more)")
-    elif runs["cost"].notna().any():
-        say("error of the simulated cache: not known, no recording here says what was read from "
-            "a cache; the figures stand on the published rules alone")
-    known = runs[runs["cost"].notna() & (runs["cost"] > 0)]
-    below = (1 - known["cost_low"] / known["cost"]).max() if len(known) else 0.0
-    above = (known["cost_high"] / known["cost"] - 1).max() if len(known) else 0.0
-    if below or above:
-        say("where the provider's documentation is open, other readings change a run's cost by "
-            f"-{percent(float(below), 1)} to +{percent(float(above), 1)} (cost_low, cost_high)")
 
 
 def _show_errors(runs: DataFrame) -> None:

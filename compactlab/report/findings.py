@@ -9,6 +9,7 @@ from compactlab.charts.means import means
 from compactlab.charts.reduction import HEAD_NAMES
 from compactlab.report.headline import headline, lacking
 from compactlab.results import with_kept
+from compactlab.results.trust import trust
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,6 +50,7 @@ def finding(runs: pd.DataFrame, quality: pd.DataFrame | None = None) -> tuple[st
         _scope(runs, f"{'above: ' if apart else ''}{kind}; {_measured(group)}"),
         *(_sentence(best[window]) for window in windows if window != first or best[window]["n"]),
         *_money(group, first),
+        *(f"{sentence[:1].upper()}{sentence[1:]}." for sentence in trust(runs)),
         *lacking(group, label, first),
         *stop_sentences(runs),
         *_failures(runs),
