@@ -17,7 +17,6 @@ from matplotlib.patches import Rectangle
 
 from compactlab import charts
 from compactlab.charts import paper
-from compactlab.charts.means import interval
 from compactlab.errors import BadTable
 from compactlab.fates import Fates, Row
 from tests.tables_by_hand import COMPACTION, NO_OP, RUN, compactions, requests, runs
@@ -275,15 +274,15 @@ def test_a_mean_leaves_out_sessions_that_were_refused_in_part() -> None:
 
 def test_an_interval_needs_two_sessions_and_is_the_same_each_time() -> None:
     assert np.isnan(mean_of(*several(0.2))["low"])
-    values = np.array([0.1, 0.2, 0.4, 0.8])
-    low, high = interval(values)
-    assert 0.1 <= low < values.mean() < high <= 0.8
-    assert interval(values) == (low, high)
-    assert interval(values, seed=1) != (low, high)
+    found = mean_of(*several(0.1, 0.2, 0.4, 0.8))
+    assert 0.1 <= found["low"] < found["mean"] < found["high"] <= 0.8
+    again = mean_of(*several(0.1, 0.2, 0.4, 0.8))
+    assert (again["low"], again["high"]) == (found["low"], found["high"])
 
 
 def test_equal_values_have_an_interval_of_no_width() -> None:
-    assert interval(np.array([0.3, 0.3, 0.3])) == (0.3, 0.3)
+    found = mean_of(*several(0.25, 0.25, 0.25))
+    assert (found["low"], found["high"]) == (0.25, 0.25)
 
 
 def test_the_reduction_draws_whole_runs_filled_and_partial_ones_hollow_in_brackets() -> None:

@@ -22,6 +22,7 @@ ROOMS = (
     "errors",
     "setting",
     "columns",
+    "statistics",
     "session",
     "counting",
     "fold",

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from compactlab.charts import paper
 from compactlab.charts.caching import cache_caption, simulated
-from compactlab.charts.means import interval
 from compactlab.charts.paper import NONE
 from compactlab.charts.reduction import HEAD_NAMES
+from compactlab.statistics import estimate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,10 +53,8 @@ def savings(runs: pd.DataFrame) -> pd.DataFrame:
         whole = group[paper.numbers(group["served_share"]) >= 1]
         row: dict[str, Any] = dict(zip(by, key, strict=True))
         for name, column in (("tokens", "token_reduction"), ("money", "cost_saving")):
-            values = paper.numbers(whole[column])
-            values = values[values == values]
-            row[name] = float(values.mean()) if len(values) else float("nan")
-            row[f"{name}_low"], row[f"{name}_high"] = interval(values)
+            mean = estimate(paper.numbers(whole[column]).tolist())
+            row |= {name: mean.value, f"{name}_low": mean.low, f"{name}_high": mean.high}
         row |= {"n": len(whole), "n_partial": len(group) - len(whole),
                 "quadrant": quadrant(row["tokens"], row["money"])}
         rows.append(row)

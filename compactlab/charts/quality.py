@@ -14,7 +14,7 @@ from compactlab.charts.paper import NONE
 from compactlab.errors import BadTable
 from compactlab.quality.controls import CONTROLS
 from compactlab.quality.profile import HEADLINE, HIGH_IS_BAD, MEASURES
-from compactlab.quality.statistics import estimate
+from compactlab.statistics import estimate
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,8 +9,8 @@ from zlib import crc32
 from compactlab.history import Store
 from compactlab.quality.anchors import found_in, lexicon, texts
 from compactlab.session import Message
+from compactlab.statistics import SEED
 
-SEED = 20_260_101
 Control = Callable[[Sequence[Message], int, Store], str]
 """(messages of Z, budget in tokens, store) -> a text of at most so many tokens."""
 

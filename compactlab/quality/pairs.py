@@ -8,8 +8,8 @@ from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from compactlab.columns import Column, frame
-from compactlab.quality.statistics import SEED, Comparison, compare, holm
 from compactlab.quality.table import session_means
+from compactlab.statistics import SEED, Comparison, compare, holm
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from math import fsum, isnan
 from typing import TYPE_CHECKING, NamedTuple
 
+from compactlab import statistics
 from compactlab.columns import KEY, QUALITY, Column, frame
 from compactlab.errors import SummaryFailed, UnknownName
 from compactlab.index import Index, index
-from compactlab.quality import statistics
 from compactlab.quality.controls import CONTROLS
 from compactlab.quality.cuts import BUDGETS, CUTS, Cut
 from compactlab.quality.profile import MEASURES, Row, contestant

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from compactlab.charts import paper
-from compactlab.charts.means import interval
-from compactlab.quality.statistics import NOT_SEPARABLE, compare
+from compactlab.statistics import NOT_SEPARABLE, compare, estimate
 from compactlab.strategies.presets import PRESETS, find
 
 if TYPE_CHECKING:
@@ -51,14 +50,13 @@ def outcome(rows: pd.DataFrame) -> Outcome:
 
     `rows` are of the table `runs`, with `label`, and `columns.KEPT` where quality was measured.
     """
-    values = paper.numbers(rows["token_reduction"])
-    low, high = interval(values)
+    reduction = estimate(paper.numbers(rows["token_reduction"]).tolist())
     money = rows[rows["cost"].notna() & rows["cost_raw"].notna()] if "cost" in rows else rows[:0]
     kept = rows[rows["frr"].notna()] if "frr" in rows else rows[:0]
     one = rows.iloc[0]
     return Outcome(
         label=str(one["label"]), name=named(one), sessions=len(rows),
-        reduction=float(values.mean()), low=low, high=high,
+        reduction=reduction.value, low=reduction.low, high=reduction.high,
         cost=_sum(money, "cost"), cost_raw=_sum(money, "cost_raw"), priced=len(money),
         frr=_mean(kept, "frr"), bound=_mean(kept, "bound_frr"), scored=len(kept),
         cuts=int(_sum(kept, "cuts") or 0),

@@ -16,10 +16,10 @@ from compactlab.index import index
 from compactlab.quality.cuts import BUDGETS, Cut, cuts, flag_at
 from compactlab.quality.profile import columns, cut_profile, profile
 from compactlab.quality.repeated import by_age, falls_at, survival_by_round
-from compactlab.quality.statistics import compare
 from compactlab.quality.table import COLUMNS, SUMMARY, quality_table, session_means, summary
 from compactlab.replay import replay
 from compactlab.session import RecordedCompaction, Session
+from compactlab.statistics import compare
 from compactlab.summarise import find
 from tests.quality.stories import session
 from tests.quality.test_laws import long_story

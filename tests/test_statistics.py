@@ -6,8 +6,8 @@ from math import isnan, nan
 
 import pytest
 
-from compactlab.quality import statistics
-from compactlab.quality.statistics import Comparison, Estimate, compare, estimate, holm
+from compactlab import statistics
+from compactlab.statistics import Comparison, Estimate, compare, estimate, holm
 
 
 def test_an_interval_is_the_same_each_time_and_holds_the_mean() -> None:

@@ -1,4 +1,8 @@
-"""Intervals over sessions and paired comparisons, by SciPy, with a stored seed."""
+"""Every 95 % interval over sessions, paired comparisons and p-values: by SciPy, from one seed.
+
+Intervals are percentile bootstraps: plain to say, never outside what was measured, and there for
+every two values; with the few sessions of a study a correction of bias (BCa) is itself a guess.
+"""
 
 from __future__ import annotations
 
