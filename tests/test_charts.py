@@ -446,13 +446,6 @@ def test_tables_of_a_replay_with_nullable_types_are_read_alike() -> None:
     assert charts.compaction_list(table).to_dict("list") == by_hand.to_dict("list")
 
 
-@pytest.mark.parametrize(("tokens", "label"), [
-    (0, "0"), (850, "850"), (1_500, "1.5K"), (32_000, "32K"), (127_900, "127.9K"),
-    (1_200_000, "1.2M"), (-2_000, "-2K")])
-def test_tokens_are_labelled_in_thousands(tokens: int, label: str) -> None:
-    assert paper.kilo(tokens) == label
-
-
 def test_strategies_keep_their_colours_and_raw_is_grey() -> None:
     looks = paper.look_of(list(STRATEGIES))
     assert looks["raw"][0] == paper.GREY

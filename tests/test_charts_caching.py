@@ -202,7 +202,8 @@ def test_prices_of_several_days_and_models_are_told_in_short() -> None:
     rows = [{"session": f"s{n}", "prices_as_of": f"2026-11-0{n + 1} (genai-prices 1.0)",
              "price_model": f"m{n}"} for n in range(6)]
     told = words(charts.misses(priced(*rows))).replace("\n", " ")
-    assert "prices of 6 models as of 2026-11-01 to 2026-11-06 (genai-prices 1.0)" in told
+    assert ("prices of m0, m1, m2, m3 and 2 more as of 2026-11-01 to 2026-11-06 (genai-prices 1.0)"
+            in told)
 
 
 # --- what-ifs -----------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ ROOMS = (
     "setting",
     "columns",
     "statistics",
+    "words",
     "session",
     "counting",
     "fold",

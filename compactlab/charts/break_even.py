@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from compactlab.charts import paper
 from compactlab.charts.caching import cache_caption, simulated
-from compactlab.charts.paper import NONE
 from compactlab.errors import BadTable
+from compactlab.words import NONE, dollars, kilo, window_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,7 +71,7 @@ def _frame(axes: Axes, right: float, top: float) -> None:
         scale("log")
         edge(most * (1 + NEVER) / 2, color=paper.LIGHT, linewidth=0.9, linestyle=":")
         known = [tick for tick in TICKS if tick <= most]
-        ticks([*known, most * NEVER], [*map(paper.kilo, known), name])
+        ticks([*known, most * NEVER], [*map(kilo, known), name])
     axes.minorticks_off()
     axes.set_xlabel("requests, by the formula")
     axes.set_ylabel("requests, as simulated")
@@ -98,10 +98,10 @@ def break_even_table(compactions: pd.DataFrame) -> pd.DataFrame:
     for (window, label), group in found.groupby(["window", "label"], sort=False):
         seen = paper.numbers(group["break_even_simulated"])
         lines.append({
-            "window": paper.window_name(int(str(window))), "strategy": label,
+            "window": window_name(int(str(window))), "strategy": label,
             "compacted": len(group),
-            "paid once": f"${paper.numbers(group['paid_once']).mean():,.4f}",
-            "saved by each request": f"${paper.numbers(group['saved_each']).mean():,.4f}",
+            "paid once": dollars(paper.numbers(group["paid_once"]).mean(), 4),
+            "saved by each request": dollars(paper.numbers(group["saved_each"]).mean(), 4),
             "even after, by the formula": _median(group["break_even"]),
             "even after, as simulated": _median(group["break_even_simulated"]),
             "paid back": f"{int((seen == seen).sum())} of {len(group)}"})

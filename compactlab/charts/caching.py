@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from compactlab.charts import paper
 from compactlab.columns import CAUSES
 from compactlab.errors import BadTable
+from compactlab.words import joined, kilo, percent, points, window_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,6 +38,7 @@ LINE_HEIGHT, BAR, NARROW = 0.3, 0.66, 0.08
 HEADROOM = 1.15
 ROOM = 1.8  # what is higher than so many windows is cut off
 MANY = 30  # marks: from here on they are drawn smaller and paler
+MOST_NAMES = 4  # of models, in a caption
 SILENT_TICK = 0.035  # of the panel's height
 
 
@@ -71,15 +73,12 @@ def off_the_bill(errors: Sequence[float]) -> str:
     """The error of simulated hit rates in words, from one value (share) a session with a bill."""
     if not errors:
         return "no bill to check hit rates against"
-    middle = 100 * median(map(abs, errors))
-    return f"hit rates {middle:.1f} points off the bill (median, n = {len(errors)})"
+    middle = points(median(map(abs, errors)))
+    return f"hit rates {middle} off the bill (median, n = {len(errors)})"
 
 
-def _names(runs: pd.DataFrame, column: str, most: int = 4) -> str:
-    found = sorted({paper.plain(value) for value in runs[column].dropna()})
-    if len(found) > most:
-        return f"{len(found)} models" if column == "price_model" else f"{len(found)} kinds"
-    return ", ".join(found) or "none"
+def _names(runs: pd.DataFrame, column: str) -> str:
+    return joined(map(paper.plain, runs[column].dropna()), MOST_NAMES)
 
 
 def _days(runs: pd.DataFrame) -> str:
@@ -118,7 +117,7 @@ def hits(requests: pd.DataFrame, compactions: pd.DataFrame, runs: pd.DataFrame) 
                               for t in (requests, compactions))
                 axes = grid[row][column]
                 _hits_panel(axes, mine.sort_values("request"), made, window)
-                axes.set_title(f"{paper.plain(strategy)} · {paper.window_name(window)}"
+                axes.set_title(f"{paper.plain(strategy)} · {window_name(window)}"
                                f"{_rate(mine)}")
         for column, window in enumerate(windows):
             grid[0][column].set_ylim(0, _top(requests[requests["window"] == window], window))
@@ -135,7 +134,7 @@ def hits(requests: pd.DataFrame, compactions: pd.DataFrame, runs: pd.DataFrame) 
 def _rate(requests: pd.DataFrame) -> str:
     """The share that was read, over the requests that were sent."""
     sums = [float(paper.numbers(requests[name].dropna()).sum()) for name, *_ in PARTS]
-    return f" · {paper.percent(sums[0] / sum(sums))} read" if sum(sums) else ""
+    return f" · {percent(sums[0] / sum(sums))} read" if sum(sums) else ""
 
 
 def _hits_panel(axes: Axes, requests: pd.DataFrame, made: pd.DataFrame, window: int) -> None:
@@ -223,7 +222,7 @@ def misses(runs: pd.DataFrame) -> Figure:
                                    max(len(windows), 1), sharex=True, sharey=True)
         seen: set[str] = set()
         for axes, window in zip(grid[0], windows, strict=False):
-            axes.set_title(f"window {paper.window_name(window)}")
+            axes.set_title(f"window {window_name(window)}")
             for place, label in enumerate(labels):
                 mine = known[(known["window"] == window) & (known["label"] == label)]
                 seen |= _miss_bar(axes, place, mine)
@@ -256,7 +255,7 @@ def _miss_bar(axes: Axes, place: int, runs: pd.DataFrame) -> set[str]:
             axes.barh([place], [tokens / prompt], BAR, left=[start], color=colour, hatch=hatch,
                       edgecolor=paper.GREY, linewidth=0, label=cause)
             start += tokens / prompt
-    axes.annotate(paper.kilo(sum(found.values())), (start, place), xytext=(3, 0), va="center",
+    axes.annotate(kilo(sum(found.values())), (start, place), xytext=(3, 0), va="center",
                   textcoords="offset points", size=7, color=paper.INK)
     return {cause for cause, tokens in found.items() if tokens}
 

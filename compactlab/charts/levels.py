@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from compactlab.charts import paper
 from compactlab.charts.sawtooth import LEVEL_COLOURS
+from compactlab.words import percent, window_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,7 +107,7 @@ def _bars(table: pd.DataFrame, segments: Callable[[pd.DataFrame], list[Segment]]
         figure, grid = paper.paper(FRAME_HEIGHT + LINE_HEIGHT * max(len(lines), 2), 1,
                                    max(len(windows), 1), sharex=True, sharey=True)
         for axes, window in zip(grid[0], windows, strict=False):
-            axes.set_title(f"window {paper.window_name(window)}")
+            axes.set_title(f"window {window_name(window)}")
             for place, line in enumerate(lines):
                 found = segments(table[(table["window"] == window) & (table["line"] == line)])
                 shown.update((s[0], s) for s in found if s[3])
@@ -115,7 +116,7 @@ def _bars(table: pd.DataFrame, segments: Callable[[pd.DataFrame], list[Segment]]
             axes.set_yticks(range(len(lines)), [paper.plain(line) for line in lines])
             axes.set_ylim(len(lines) - 0.5, -0.5)
             axes.set_xlim(0, 1)
-            axes.set_xticks(TICKS, [paper.percent(share) for share in TICKS])
+            axes.set_xticks(TICKS, [percent(share) for share in TICKS])
             axes.tick_params(axis="y", length=0)
         if not windows:
             paper.blank(grid[0][0], "none in these tables")

@@ -6,9 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 from compactlab.charts import paper
 from compactlab.charts.caching import cache_caption, simulated
-from compactlab.charts.paper import NONE
-from compactlab.charts.reduction import HEAD_NAMES
 from compactlab.statistics import estimate
+from compactlab.words import (
+    HEAD_NAMES,
+    NONE,
+    dollars,
+    interval,
+    joined,
+    kilo,
+    percent,
+    plural,
+    short,
+    window_name,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,6 +34,7 @@ LEFT, BELOW = 0.11, 0.12  # and the least for the quadrants with losses, so that
 NEAR_EDGE = 0.88  # of the axis: from here on a label stands to the left of its point
 PUBLISHED = 0.75  # "reduces input token costs by about 75 %", as the caching of claude is described
 LENGTHS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000)  # requests, on the axis
+MOST_NAMES, MOST_LETTERS = 3, 20  # in the caption; of a session in the legend
 TTL_STYLES: dict[str, Any] = {"5m": "-", "1h": (0, (4, 2))}
 
 
@@ -113,7 +124,7 @@ def _money_panel(axes: Axes, points: pd.DataFrame, runs: pd.DataFrame, labels: l
         axes.plot([x], [y], linestyle="none", marker=marker, color=colour, markersize=7.5,
                   markeredgecolor="white", zorder=5, label=f"{row['label']} mean")
         few = "" if row["n"] == runs["session"].nunique() else f" (n = {row['n']})"
-        told.setdefault((x, y), []).append(paper.window_name(row["window"]) + few)
+        told.setdefault((x, y), []).append(window_name(row["window"]) + few)
     for (x, y), windows in told.items():
         left = x > NEAR_EDGE * axes.get_xlim()[1]
         axes.annotate(", ".join(windows), (x, y), xytext=(-6 if left else 6, 5), size=7, zorder=6,
@@ -178,16 +189,16 @@ def money_table(runs: pd.DataFrame) -> pd.DataFrame:
         prompt = read + sum(float(paper.numbers(group[name]).sum())
                             for name in ("cache_write_5m", "cache_write_1h", "uncached"))
         lines.append({
-            "head": row["head_kind"], "window": paper.window_name(row["window"]),
+            "head": row["head_kind"], "window": window_name(row["window"]),
             "strategy": row["label"], "sessions": len(group), "served whole": row["n"],
             "tokens saved": _share(row, "tokens"), "money saved": _share(row, "money"),
-            "verdict": row["quadrant"], "hit rate": paper.percent(read / prompt) if prompt
-            else NONE, "cost": dollars(group["cost"]),
+            "verdict": row["quadrant"], "hit rate": percent(read / prompt) if prompt
+            else NONE, "cost": _dollars(group["cost"]),
             "other readings": _readings(group),
-            "uncompacted": dollars(group["cost_raw"]),
-            "summaries": dollars(group["summariser_cost"]),
-            "bust tokens": paper.kilo(float(paper.numbers(group["bust_tokens"]).sum())),
-            "bust": dollars(group["bust_cost"]),
+            "uncompacted": _dollars(group["cost_raw"]),
+            "summaries": _dollars(group["summariser_cost"]),
+            "bust tokens": kilo(float(paper.numbers(group["bust_tokens"]).sum())),
+            "bust": _dollars(group["bust_cost"]),
         })
     return pd.DataFrame(lines).set_index(["head", "window", "strategy"]) if lines else known
 
@@ -196,22 +207,16 @@ def _readings(group: pd.DataFrame) -> str:
     """The band of the cost; a dash where the readings make no difference."""
     if "cost_low" not in group:
         return NONE
-    low, high = dollars(group["cost_low"]), dollars(group["cost_high"])
+    low, high = _dollars(group["cost_low"]), _dollars(group["cost_high"])
     return NONE if low == high else f"{low} to {high}"
 
 
 def _share(row: Any, name: str) -> str:
-    if row[name] != row[name]:
-        return NONE
-    low, high = row[f"{name}_low"], row[f"{name}_high"]
-    ends = f" [{100 * low:.0f}, {100 * high:.0f}]" if low < high else ""
-    return paper.percent(row[name]) + ends
+    return interval(row[name], row[f"{name}_low"], row[f"{name}_high"])
 
 
-def dollars(column: pd.Series[Any]) -> str:
-    """The sum of a column as USD."""
-    total = float(paper.numbers(column.dropna()).sum())
-    return f"${total:,.2f}"
+def _dollars(column: pd.Series[Any]) -> str:
+    return dollars(paper.numbers(column.dropna()).sum())
 
 
 def input_savings(curves: pd.DataFrame) -> Figure:
@@ -244,7 +249,7 @@ def input_savings(curves: pd.DataFrame) -> Figure:
         axes.set_ylabel("input cost saved")
         paper.share_axis(axes.yaxis)
         caption = " · ".join([
-            f"{len(sessions)} session" + ("" if len(sessions) == 1 else "s"),
+            plural(len(sessions), "session"),
             "nothing compacted, no window", f"tokenizer {_several(curves, 'tokenizer')}",
             f"simulated, layout {_several(curves, 'layout')}, no summariser",
             f"prices of {_several(curves, 'model')} as of {_several(curves, 'prices_as_of')}"])
@@ -252,23 +257,17 @@ def input_savings(curves: pd.DataFrame) -> Figure:
                             caption, _curve_legend(sessions, looks))
 
 
-def _several(table: pd.DataFrame, column: str, most: int = 3) -> str:
-    found = sorted({paper.plain(value) for value in table[column].dropna()})
-    return ", ".join(found) or "none" if len(found) <= most else f"{found[0]} to {found[-1]}"
+def _several(table: pd.DataFrame, column: str) -> str:
+    return joined(map(paper.plain, table[column].dropna()), MOST_NAMES)
 
 
 def _curve_legend(sessions: list[str], looks: dict[str, tuple[str, str]], most: int = 6
                   ) -> list[Any]:
     from matplotlib.lines import Line2D
 
-    handles = [Line2D([], [], color=looks[name][0], linewidth=1.3, label=_short(name))
-               for name in sessions[:most]]
+    handles = [Line2D([], [], color=looks[name][0], linewidth=1.3,
+                      label=short(paper.plain(name), MOST_LETTERS)) for name in sessions[:most]]
     handles += [Line2D([], [], color=paper.INK, linestyle=style, label=f"TTL {ttl}")
                 for ttl, style in TTL_STYLES.items()]
     return [*handles, Line2D([], [], color=paper.INK, linewidth=1, linestyle=":",
                              label="published: about 75 %")]
-
-
-def _short(session: str, most: int = 20) -> str:
-    name = paper.plain(session)
-    return name if len(name) <= most else f"{name[:most]}..."

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compactlab.charts import paper
-from compactlab.charts.paper import NONE
 from compactlab.quality.pairs import METRICS, in_words, pairs
+from compactlab.words import NONE, percent, window_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,9 +25,9 @@ def pairs_table(rows: pd.DataFrame, budget: float) -> pd.DataFrame:
     lines: dict[tuple[str, ...], dict[str, str]] = {}
     for row in found.to_dict("records"):
         own, tokens = pd.isna(row["budget"]), row["window"]
-        window = paper.window_name(0 if pd.isna(tokens) else int(tokens))
+        window = window_name(0 if pd.isna(tokens) else int(tokens))
         at = (str(row["format"]), window if own else NONE,
-              "own" if own else paper.percent(float(row["budget"])),
+              "own" if own else percent(float(row["budget"])),
               f"{row['first']} - {row['second']}")
         cells = {str(name): value for name, value in row.items()}
         lines.setdefault(at, {})[str(row["metric"])] = in_words(cells)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cache
 from math import ceil
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from compactlab.columns import KEY
 from compactlab.errors import BadTable
+from compactlab.words import NONE, joined, kilo, percent, plural, short, window_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +48,6 @@ STYLE: dict[str, Any] = {
     "svg.hashsalt": "compactlab", "axes.formatter.useoffset": False,
     "text.parse_math": False,  # names come from recordings: a dollar sign is a dollar sign
 }
-NONE = "–"
 LONGEST_NAME = 44
 LAST_DRAWN_LETTER = "\u052f"  # end of the Cyrillic blocks: what the font that comes along can draw
 
@@ -116,20 +116,19 @@ def _legend(figure: Figure, handles: Sequence[Any], top: float) -> float:
 
 def caption(table: pd.DataFrame, *more: str, windows: bool = True) -> str:
     """n, windows, tokenizer and summariser of a table, in a line; then what else is to be said."""
-    count = table["session"].nunique()
-    parts = [f"{count} session" + ("" if count == 1 else "s")]
+    parts = [plural(table["session"].nunique(), "session")]
     if windows:
         sizes = sorted(set(table["window"].tolist()))
         parts.append(("window " if len(sizes) == 1 else "windows ")
                      + ", ".join(map(window_name, sizes)))
-    parts.append("tokenizer " + _names(table["tokenizer"]))
+    parts.append("tokenizer " + joined(table["tokenizer"]))
     parts.append("summariser " + writers(table))
     return " · ".join([*parts, *(text for text in more if text)])
 
 
 def writers(table: pd.DataFrame) -> str:
     """The summarisers of a table, and how many summaries the fallback wrote in their place."""
-    names = _names(table["summariser"])
+    names = joined(table["summariser"])
     if "fallbacks" not in table:
         return names
     fallbacks = int(numbers(table["fallbacks"].fillna(0)).sum())
@@ -157,28 +156,6 @@ def with_key(table: pd.DataFrame, about: Mapping[str, Any] | None = None) -> pd.
     if "head_kind" in found:  # a run that failed has none
         found["head_kind"] = found["head_kind"].astype("string").fillna(NONE).astype(str)
     return found.assign(label=label)
-
-
-def _names(values: Iterable[object]) -> str:
-    return ", ".join(sorted({str(value) for value in values})) or "none"
-
-
-def kilo(tokens: float) -> str:
-    """Tokens for a label: 850, 1.5K, 32K, 1.2M."""
-    for size, letter in ((1_000_000, "M"), (1_000, "K")):
-        if abs(tokens) >= size:
-            return f"{tokens / size:.1f}".rstrip("0").rstrip(".") + letter
-    return f"{tokens:.0f}"
-
-
-def window_name(window: int) -> str:
-    """A window for a label; 0 stands for a replay without one."""
-    return kilo(window) if window else "none"
-
-
-def percent(share: float, digits: int = 0) -> str:
-    """A share for a label: 43 %."""
-    return f"{100 * share:.{digits}f} %".replace("-0 %", "0 %")
 
 
 def token_axis(axis: Any) -> None:
@@ -211,7 +188,7 @@ def look_of(strategies: Sequence[str]) -> dict[str, tuple[str, str]]:
 def plain(name: object) -> str:
     """A name from a recording as the chart's font can draw it, not too long."""
     drawn = "".join(c if c.isprintable() and c <= LAST_DRAWN_LETTER else "?" for c in str(name))
-    return drawn if len(drawn) <= LONGEST_NAME else drawn[: LONGEST_NAME - 3] + "..."
+    return short(drawn, LONGEST_NAME)
 
 
 def numbers(column: pd.Series[Any]) -> Floats:

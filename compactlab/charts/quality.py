@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from compactlab.charts import paper
 from compactlab.charts.levels import is_dark
-from compactlab.charts.paper import NONE
 from compactlab.errors import BadTable
 from compactlab.quality.controls import CONTROLS
 from compactlab.quality.profile import HEADLINE, HIGH_IS_BAD, MEASURES
 from compactlab.statistics import estimate
+from compactlab.words import NONE, joined, kilo, percent, plural, window_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +39,7 @@ def _checked(rows: pd.DataFrame, *names: str) -> pd.DataFrame:
     found = rows[(rows["view"] == "cut") & paper.truths(rows["headline"])]
     windows = paper.numbers(found["window"])
     several = len(set(windows[windows == windows].tolist())) > 1
-    label = [f"{name} · {paper.window_name(int(window))}" if several and window == window else name
+    label = [f"{name} · {window_name(int(window))}" if several and window == window else name
              for name, window in zip(found["strategy"].astype(str), windows.tolist(), strict=True)]
     return found.assign(label=label, budget=found["budget"].astype("Float64").fillna(OWN_SIZE))
 
@@ -49,11 +49,9 @@ def _told(rows: pd.DataFrame, *more: str) -> str:
     sessions = rows["session"].nunique()
     cuts = len(rows[["session", "request"]].drop_duplicates())
     windows = sorted({int(w) for w in paper.numbers(rows["window"]).tolist() if w == w})
-    parts = [f"{count} {noun}" + ("" if count == 1 else "s")
-             for count, noun in ((sessions, "session"), (cuts, "cut"))] + [
-             "window " + (", ".join(map(paper.window_name, windows)) or "none")]
-    for name in ("tokenizer", "summariser"):
-        parts.append(f"{name} " + (", ".join(sorted({str(v) for v in rows[name]})) or "none"))
+    parts = [plural(sessions, "session"), plural(cuts, "cut"),
+             "window " + (", ".join(map(window_name, windows)) or "none"),
+             *(f"{name} {joined(rows[name])}" for name in ("tokenizer", "summariser"))]
     return " · ".join([*parts, *(text for text in more if text)])
 
 
@@ -130,7 +128,7 @@ def _pareto_panel(axes: Axes, points: list[Point], labels: Sequence[str]) -> Non
         axes.step([x for x, _ in edge], [y for _, y in edge], where="post", color=paper.BLACK,
                   linewidth=0.8, zorder=3, label="front")
     axes.set_xscale("log")
-    axes.set_xticks(TICKS, [paper.percent(tick) for tick in TICKS])
+    axes.set_xticks(TICKS, [percent(tick) for tick in TICKS])
     axes.minorticks_off()
     axes.set_xlim(min([0.01, *(p[1] for p in points if p[1] > 0)]) * 0.9, 1.1)
     axes.set_ylim(-0.03, 1.03)
@@ -189,7 +187,7 @@ def profile(rows: pd.DataFrame, budget: float | None = None) -> Figure:
             paper.blank(axes, "no cut with needs")
         else:
             _frame(axes, [m.replace("_", " ") for m in metrics], down)
-        told = "" if budget is None else f"summarisers and controls at {paper.percent(budget)}"
+        told = "" if budget is None else f"summarisers and controls at {percent(budget)}"
         return paper.finish(
             figure, "The profile of what survives, metric by metric",
             _told(known, told, "mean over cuts, then sessions; small: n of the metric; darker = "
@@ -227,14 +225,14 @@ def _square(axes: Axes, column: int, line: int, colour: str, text: str, count: i
                              hatch="////" if none else ""))
     ink = "white" if is_dark(colour) else paper.INK
     axes.text(column, line - 0.1, text, ha="center", va="center", size=7.5, color=ink)
-    axes.text(column, line + 0.28, paper.kilo(count), ha="center", va="center", size=5.5,
+    axes.text(column, line + 0.28, kilo(count), ha="center", va="center", size=5.5,
               color=ink)
 
 
 def _figure(metric: str, value: float) -> str:
     if value != value:
         return NONE
-    return paper.kilo(value) if metric in UNBOUNDED[1:] else f"{value:.2f}"
+    return kilo(value) if metric in UNBOUNDED[1:] else f"{value:.2f}"
 
 
 def shade(good: float, strong: str = "#08519C") -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from compactlab.charts import paper
 from compactlab.charts.means import means
+from compactlab.words import HEAD_NAMES, plural, window_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,8 +19,6 @@ COLUMNS = ((3, 16), (2, 27))  # panels in a row, as long as each has no more poi
 PANEL_HEIGHT, FRAME_HEIGHT = 2.3, 1.2  # inches
 SPREAD = 0.72  # of the room of a window that its strategies share
 ASIDE = 0.22  # of a strategy's room: the hollow mark stands left of the filled one
-HEAD_NAMES = {"in_log": "system prompt in the log", "inferred": "hidden head inferred",
-              "unknown": "hidden head unknown"}
 
 
 def reduction(runs: pd.DataFrame, *, by_format: bool = False) -> Figure:
@@ -67,8 +66,7 @@ def _title(key: tuple[Any, ...], sessions: int, by_format: bool) -> str:
 
 def _left_out(table: pd.DataFrame) -> str:
     failed = int((table["status"] != "ok").sum())
-    runs = "1 run" if failed == 1 else f"{failed} runs"
-    return f"{runs} impossible or failed, not drawn" if failed else ""
+    return f"{plural(failed, 'run')} impossible or failed, not drawn" if failed else ""
 
 
 def _panel(axes: Axes, runs: pd.DataFrame, labels: list[str]) -> None:
@@ -81,7 +79,7 @@ def _panel(axes: Axes, runs: pd.DataFrame, labels: list[str]) -> None:
         step = SPREAD / max(len(labels), 1)
         place = windows.index(row["window"]) + (labels.index(row["label"]) + 0.5) * step
         _point(axes, place - SPREAD / 2, ASIDE * step, row, looks[row["label"]], sessions)
-    axes.set_xticks(range(len(windows)), [paper.window_name(w) for w in windows])
+    axes.set_xticks(range(len(windows)), [window_name(w) for w in windows])
     axes.set_xlim(-0.5, len(windows) - 0.5)
     axes.set_xlabel("window")
     axes.margins(y=0.12)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from compactlab.charts import paper
 from compactlab.errors import BadTable
+from compactlab.words import kilo, window_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +53,7 @@ def sawtooth(requests: pd.DataFrame, compactions: pd.DataFrame,
                 _panel(panel, sent, _of(compactions, strategy, window), window, top,
                        looks[strategy][0])
                 _say_cut(panel, sent, top)
-                panel.set_title(f"{paper.plain(strategy)} · {paper.window_name(window)}")
+                panel.set_title(f"{paper.plain(strategy)} · {window_name(window)}")
             axes[0][column].set_ylim(0, top)
             paper.token_axis(axes[0][column].yaxis)
             axes[-1][column].set_xlabel("request")
@@ -101,7 +102,7 @@ def _say_cut(axes: Axes, requests: pd.DataFrame, top: float) -> None:
     sent = "sent" if paper.truths(requests["served"]).all() else "refused"
     highest = {name: float(paper.numbers(requests[column].dropna()).max(initial=0.0))
                for name, column in ((paper.RAW, "raw_tokens"), (sent, "tokens"))}
-    told = [f"{name} goes on to {paper.kilo(most)}" for name, most in highest.items() if most > top]
+    told = [f"{name} goes on to {kilo(most)}" for name, most in highest.items() if most > top]
     if told:
         axes.set_title(", ".join(told), loc="right", fontsize=7.5, fontweight="normal",
                        color=paper.GREY)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from compactlab.charts import paper
 from compactlab.fates import FATES, Fates, Row, Side
+from compactlab.words import kilo
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -124,15 +125,15 @@ def pale(colour: str, fate: str) -> tuple[float, float, float]:
 def _label(fates: Fates, side: Side) -> str:
     rows = fates.side(side)
     count = len({row.index for row in rows})
-    return (f"{side}\n{paper.kilo(sum(row.tokens for row in rows))} tokens\n"
+    return (f"{side}\n{kilo(sum(row.tokens for row in rows))} tokens\n"
             f"{count} message{'' if count == 1 else 's'}")
 
 
 def _sum(fates: Fates) -> str:
-    parts = [f"{fate} {paper.kilo(tokens)}" for fate, tokens in fates.tokens("before").items()]
+    parts = [f"{fate} {kilo(tokens)}" for fate, tokens in fates.tokens("before").items()]
     new = fates.tokens("after").get("new", 0)
     by = " · this summary by the fallback" if fates.fallback else ""
-    return "of the tokens before: " + ", ".join(parts) + f"; new {paper.kilo(new)}" + by
+    return "of the tokens before: " + ", ".join(parts) + f"; new {kilo(new)}" + by
 
 
 def _legend(fates: Fates) -> list[Any]:

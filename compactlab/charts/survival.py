@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from compactlab.charts import paper
+from compactlab.words import NONE, joined, kilo, plural, short, window_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +36,7 @@ def survival(rounds: pd.DataFrame) -> Figure:
             for label in labels:
                 mine = known[(known["window"] == window) & (known["strategy"] == label)]
                 _rounds(axes, mine, label, looks[label])
-            axes.set_title(f"window {paper.window_name(window)}")
+            axes.set_title(f"window {window_name(window)}")
             axes.set_xlabel("rounds of compaction since")
             axes.set_ylim(bottom=0)
             axes.grid(axis="y")
@@ -44,10 +45,8 @@ def survival(rounds: pd.DataFrame) -> Figure:
         grid[0][0].set_ylabel("anchors that still stand")
         if not windows:
             paper.blank(grid[0][0], "nothing was compacted but silently")
-        names = [f"{name} {', '.join(sorted({str(v) for v in rounds[name]})) or 'none'}"
-                 for name in ("tokenizer", "summariser")]
-        sessions = known["session"].nunique()
-        told = [f"{sessions} session" + ("" if sessions == 1 else "s"),
+        names = [f"{name} {joined(rounds[name])}" for name in ("tokenizer", "summariser")]
+        told = [plural(known["session"].nunique(), "session"),
                 f"{len(known[['session', 'strategy', 'window', 'round']].drop_duplicates())} "
                 "rounds", *names, "silent compactions are no rounds",
                 "n: anchors that nothing but compactions carries"]
@@ -68,7 +67,7 @@ def _rounds(axes: Axes, rows: pd.DataFrame, label: str, look: tuple[str, str]) -
     counts = [float(paper.numbers(rows["n"])[paper.numbers(rows["age"]) == age].sum())
               for age in (ages[0], ages[-1])]
     for at, count in zip((0, -1), counts, strict=True):
-        axes.annotate(f"n = {paper.kilo(count)}", (ages[at], shares[at]), xytext=(4, 5), size=7,
+        axes.annotate(f"n = {kilo(count)}", (ages[at], shares[at]), xytext=(4, 5), size=7,
                       textcoords="offset points", color=look[0])
     fallen = next((at for at, share in enumerate(shares) if share < FALLEN * shares[0]), None)
     if fallen is not None:
@@ -112,7 +111,7 @@ def needs_sums(needs: pd.DataFrame) -> pd.DataFrame:
         line |= {fate: int((mine["fate"] == fate).sum()) for fate in FATES}
         lost = mine[mine["fate"] == "lost"]
         kinds = sorted(lost["kind"].value_counts().to_dict().items(), key=lambda p: (-p[1], p[0]))
-        line["lost most"] = ", ".join(f"{kind} {count}" for kind, count in kinds[:3]) or paper.NONE
+        line["lost most"] = ", ".join(f"{kind} {count}" for kind, count in kinds[:3]) or NONE
         lines.append(line)
     return pd.DataFrame(lines).set_index("strategy") if lines else pd.DataFrame()
 
@@ -136,10 +135,10 @@ def lost_and_needed(needs: pd.DataFrame, most: int = 30) -> pd.DataFrame:
     wide = wide.sort_values(["weight", "session", "cut"], ascending=[False, True, True],
                             kind="stable")
     shown = _spread(wide, most)
-    shown["anchor"] = [_short(text, LONGEST_ANCHOR) for text in shown["anchor"]]
-    shown["as"] = [_short(text, LONGEST_QUOTE) for text in shown["quote"]]
+    shown["anchor"] = [short(text, LONGEST_ANCHOR) for text in shown["anchor"]]
+    shown["as"] = [short(text, LONGEST_QUOTE) for text in shown["quote"]]
     for label in labels:
-        shown[label] = shown[label].fillna(paper.NONE)
+        shown[label] = shown[label].fillna(NONE)
     shown = shown[["session", "cut", "anchor", "kind", "stood in", "later", "used by", "as",
                    *labels]]
     return shown.set_index(["session", "cut", "anchor"]).rename_axis(columns=None)
@@ -150,7 +149,3 @@ def _spread(wide: pd.DataFrame, most: int) -> pd.DataFrame:
     rank = wide.groupby(["session", "cut"], sort=False).cumcount()
     best = wide.assign(rank=rank).sort_values("rank", kind="stable").head(most)
     return best.sort_values(["session", "cut", "rank"], kind="stable")
-
-
-def _short(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from compactlab.charts import paper
 from compactlab.charts.means import means
-from compactlab.charts.paper import NONE
 from compactlab.fates import FATES, Fates
+from compactlab.words import NONE, interval, kilo, percent, window_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +31,7 @@ def comparison(runs: pd.DataFrame) -> pd.DataFrame:
         group = groups[tuple(row[name] for name in by)]
         ran = group[group["status"] == "ok"]
         lines.append({
-            "head": row["head_kind"], "window": paper.window_name(row["window"]),
+            "head": row["head_kind"], "window": window_name(row["window"]),
             "strategy": row["label"], "sessions": len(group),
             "served whole": row["n"], "token reduction": reduction_text(row),
             "peak tokens": _kilo(paper.numbers(ran["peak_tokens"])),
@@ -54,8 +54,8 @@ def by_format(runs: pd.DataFrame) -> pd.DataFrame:
     runs = compared if len(compared) else runs
     by = ["format", "head_kind", "window", "label"]
     found = means(runs, *by).sort_values(["format", "head_kind", "window"], kind="stable")
-    found["text"] = [reduction_text(row, interval=False) for row in found.to_dict("records")]
-    found["window"] = [paper.window_name(row["window"]) for row in found.to_dict("records")]
+    found["text"] = [reduction_text(row, bounds=False) for row in found.to_dict("records")]
+    found["window"] = [window_name(row["window"]) for row in found.to_dict("records")]
     found = found.rename(columns={"head_kind": "head", "label": "strategy"})
     sessions = runs.groupby(["format", "head_kind"])["session"].nunique()
     found["sessions"] = [int(sessions[key]) for key in zip(found["format"], found["head"],
@@ -76,14 +76,14 @@ def stops(runs: pd.DataFrame) -> pd.DataFrame:
     for (label, _), group in ran.groupby(["label", "window"], sort=False):
         refused = group[group["stops"] > 0]
         line: dict[str, Any] = {
-            "strategy": label, "window": paper.window_name(int(group["window"].iloc[0])),
+            "strategy": label, "window": window_name(int(group["window"].iloc[0])),
             "sessions": len(group),
             "with a stop": len(refused), "turns stopped": int(group["stops"].sum()),
             "requests unserved": _percent_of(group["requests_unserved"], group["requests"]),
         }
         first = refused["stop_reason"]
         line |= {f"first: {reason}": int((first == reason).sum()) for reason in reasons}
-        line["median head"] = _kilo_of(_median(paper.numbers(refused["head"])))
+        line["median head"] = kilo(_median(paper.numbers(refused["head"])))
         lines.append(line)
     found = pd.DataFrame(lines)
     return found.set_index(["strategy", "window"]) if lines else found
@@ -99,11 +99,11 @@ def compaction_list(compactions: pd.DataFrame, most: int = 40) -> pd.DataFrame:
         shown[name] = loud[name]
     shown["level"] = [NONE if value != value else f"{value:.0f}"
                       for value in paper.numbers(loud["level"])]
-    shown["before"] = [paper.kilo(value) for value in paper.numbers(loud["before"])]
-    shown["after"] = [paper.kilo(value) for value in paper.numbers(loud["after"])]
-    shown["reduction"] = [paper.percent(value) for value in paper.numbers(loud["reduction"])]
+    shown["before"] = [kilo(value) for value in paper.numbers(loud["before"])]
+    shown["after"] = [kilo(value) for value in paper.numbers(loud["after"])]
+    shown["reduction"] = [percent(value) for value in paper.numbers(loud["reduction"])]
     shown["effective"] = ["yes" if value else "no" for value in paper.truths(loud["effective"])]
-    shown["summary"] = [_kilo_of(value) for value in paper.numbers(loud["summary_tokens"])]
+    shown["summary"] = [kilo(value) for value in paper.numbers(loud["summary_tokens"])]
     shown["written by"] = loud["written_by"].astype(object).where(
         loud["written_by"].notna(), NONE)
     shown["messages"] = [f"{b} → {a}" for b, a in zip(loud["messages_before"],
@@ -135,16 +135,14 @@ def largest_messages(fates: Fates, most: int = 12) -> pd.DataFrame:
     return before.set_index("index")[["role", "tokens", "fate", "text"]]
 
 
-def reduction_text(row: Mapping[Any, Any], *, interval: bool = True) -> str:
+def reduction_text(row: Mapping[Any, Any], *, bounds: bool = True) -> str:
     """A row of `means` in words: 43 % [38, 47], behind it (12 %) for those refused in part."""
     parts = []
     if row["n"]:
-        text = paper.percent(row["mean"])
-        if interval and row["low"] < row["high"]:
-            text += f" [{100 * row['low']:.0f}, {100 * row['high']:.0f}]"
-        parts.append(text)
+        parts.append(interval(row["mean"], row["low"], row["high"]) if bounds
+                     else percent(row["mean"]))
     if row["n_partial"]:
-        parts.append(f"({paper.percent(row['mean_partial'])})")
+        parts.append(f"({percent(row['mean_partial'])})")
     return " ".join(parts) or NONE
 
 
@@ -154,7 +152,7 @@ def effective_text(runs: pd.DataFrame) -> str:
     rate = paper.numbers(runs["effective_rate"])
     counted = rate == rate
     total = float(tried[counted].sum())
-    return paper.percent(float((rate * tried)[counted].sum()) / total) if total else NONE
+    return percent(float((rate * tried)[counted].sum()) / total) if total else NONE
 
 
 def _sum(runs: pd.DataFrame, name: str) -> int:
@@ -163,7 +161,7 @@ def _sum(runs: pd.DataFrame, name: str) -> int:
 
 def _kilo(values: paper.Floats) -> str:
     found = values[values == values]
-    return paper.kilo(float(found.max())) if len(found) else NONE
+    return kilo(float(found.max())) if len(found) else NONE
 
 
 def _median(values: paper.Floats) -> float:
@@ -171,10 +169,6 @@ def _median(values: paper.Floats) -> float:
     return (found[(len(found) - 1) // 2] + found[len(found) // 2]) / 2 if found else float("nan")
 
 
-def _kilo_of(value: float) -> str:
-    return paper.kilo(float(value)) if value == value else NONE
-
-
 def _percent_of(part: pd.Series[Any], whole: pd.Series[Any]) -> str:
     total = float(paper.numbers(whole).sum())
-    return paper.percent(float(paper.numbers(part).sum()) / total) if total else NONE
+    return percent(float(paper.numbers(part).sum()) / total) if total else NONE

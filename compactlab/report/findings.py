@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from compactlab.charts import paper
 from compactlab.charts.means import means
-from compactlab.charts.reduction import HEAD_NAMES
 from compactlab.report.headline import headline, lacking
 from compactlab.results import with_kept
 from compactlab.results.trust import trust
+from compactlab.words import HEAD_NAMES, kilo, percent, window_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,7 +68,7 @@ def _money(runs: pd.DataFrame, window: int) -> tuple[str, ...]:
     means_ = at.groupby("label", sort=False)["cost_saving"].mean().sort_values(ascending=False)
     said = ", ".join(f"{label} {100 * float(value):+.0f} %" for label, value in means_.items())
     models = ", ".join(sorted({str(name) for name in at["price_model"].dropna()}))
-    return (f"Money saved at {paper.window_name(window)} with a simulated prompt cache"
+    return (f"Money saved at {window_name(window)} with a simulated prompt cache"
             f"{f', prices of {models}' if models else ''}, the mean of each session's own share "
             f"over those served whole: {said}.",)
 
@@ -80,7 +80,7 @@ def under_budget(runs: pd.DataFrame) -> str:
     found = stopped[stopped["stop_reason"] == "under_budget"]
     if not len(found):
         return "No run was first stopped because its messages were under the budget."
-    heads = [paper.kilo(tokens) for tokens in sorted(paper.numbers(found["head"]).tolist())]
+    heads = [kilo(tokens) for tokens in sorted(paper.numbers(found["head"]).tolist())]
     sizes = heads[0] if heads[0] == heads[-1] else f"{heads[0]} to {heads[-1]}"
     labels = paper.in_order(found["label"])
     names, refused = ", ".join(labels), stopped[stopped["label"].isin(labels)]
@@ -105,7 +105,7 @@ def stop_sentences(runs: pd.DataFrame) -> tuple[str, ...]:
                 why = ", ".join(f"{WHY.get(reason, reason)}: {count}" for reason, count in reasons)
                 why = why if len(reasons) > 1 else WHY.get(reasons[0][0], str(reasons[0][0]))
                 share = "" if len(at) == 1 else f"in {len(stopped)} of {len(at)} sessions "
-                parts.append(f"{share}at {paper.window_name(window)} ({why})")
+                parts.append(f"{share}at {window_name(window)} ({why})")
         if parts:
             found.append(f"Under {label}, turns ended refused {'; '.join(parts)}.")
     return tuple(found)
@@ -137,11 +137,11 @@ def _whole(row: dict[Any, Any]) -> bool:
 
 def _sentence(row: dict[Any, Any]) -> str:
     total = row["n"] + row["n_partial"] + row["n_failed"]
-    at = "Without a window," if not row["window"] else f"At {paper.window_name(row['window'])},"
+    at = "Without a window," if not row["window"] else f"At {window_name(row['window'])},"
     if not row["n"]:
         return f"{at} no strategy served every request of any of {_count(total, 'session')}."
     did, rank, sign = ("raised", "least", -1) if row["mean"] < 0 else ("reduced", "most", 1)
-    by = f"by {paper.percent(abs(row['mean']))}"
+    by = f"by {percent(abs(row['mean']))}"
     if row["low"] == row["low"]:
         low, high = sorted((100 * sign * row["low"], 100 * sign * row["high"]))
         by += f" (95 % interval {low:.0f} to {high:.0f})"
@@ -159,7 +159,7 @@ def _scope(runs: pd.DataFrame, about: str) -> str:
     formats = runs.groupby("format")["session"].nunique().to_dict()
     which = ", ".join(f"{count} {name}" for name, count in sorted(formats.items()))
     names = ", ".join(paper.in_order(runs["label"]))
-    windows = ", ".join(map(paper.window_name, sorted(set(runs["window"]))))
+    windows = ", ".join(map(window_name, sorted(set(runs["window"]))))
     one = runs.drop_duplicates("session")
     requests = int(paper.numbers(one["requests"].fillna(0)).sum())
     return (f"{_count(runs['session'].nunique(), 'session')} ({which}) with "

@@ -16,6 +16,7 @@ from compactlab.report.outcome import (
     separable,
     tokens,
 )
+from compactlab.words import window_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,7 +44,7 @@ def headline(runs: pd.DataFrame, label: str | None, window: int, kind: str = "")
     at = runs[(runs["window"] == window) & (runs["strategy"] != paper.RAW)]
     mine = at[at["label"] == label]
     whole = _whole(mine)
-    place = "without a window" if not window else f"at a window of {paper.window_name(window)}"
+    place = "without a window" if not window else f"at a window of {window_name(window)}"
     about = f" ({kind})" if kind else ""
     if not len(whole):
         return (f"On {_count(mine['session'].nunique())}{about} {place}, no strategy served every "
@@ -85,7 +86,7 @@ def _only_raw(runs: pd.DataFrame) -> str:
         found = outcome(whole[whole["window"] == window])
         if found.cost is not None:
             place = "without a window" if not window else (
-                f"at a window of {paper.window_name(window)}")
+                f"at a window of {window_name(window)}")
             return f"{text}; {_count(found.priced)} served whole {place} cost " + (
                 f"{dollars(found.cost)[0]}.")
     return f"{text}."

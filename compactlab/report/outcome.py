@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from compactlab.charts import paper
 from compactlab.statistics import NOT_SEPARABLE, compare, estimate
 from compactlab.strategies.presets import PRESETS, find
+from compactlab.words import percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -109,7 +110,7 @@ def _setting(name: str, value: Any, declared: Setting | None) -> str:
 
 def tokens(found: Outcome, *, bounds: bool = False) -> str:
     """`cuts prompt tokens by 41 %`."""
-    share = paper.percent(abs(found.reduction))
+    share = percent(abs(found.reduction))
     if share == "0 %":
         return f"leaves prompt tokens {'nearly ' if found.reduction else ''}as they are"
     text = f"{'cuts' if found.reduction > 0 else 'raises'} prompt tokens by {share}"
@@ -142,7 +143,7 @@ def dollars(*amounts: float) -> tuple[str, ...]:
 def _change(cost: float, raw: float) -> str:
     if not raw:
         return "no share of nothing"
-    share = paper.percent(abs(1 - cost / raw))
+    share = percent(abs(1 - cost / raw))
     if share == "0 %":
         return "as much" if cost == raw else "nearly as much"
     return f"{share} {'less' if cost < raw else 'more'}"
@@ -153,7 +154,7 @@ def loss(found: Outcome, *, short: bool = False) -> str:
     if found.frr is None:
         return ""
     frr = round(found.frr, 2)
-    lost = f"at least {paper.percent(1 - frr)}" if frr < 1 else (
+    lost = f"at least {percent(1 - frr)}" if frr < 1 else (
         "nothing" if found.frr == 1 else "hardly anything")
     figures = f"FRR {frr:.2f}" + ("" if found.bound is None else f", bound {found.bound:.2f}")
     if short:
