@@ -15,6 +15,7 @@ from compactlab.errors import BadRun
 from compactlab.formats.files import write_bytes
 from compactlab.report.findings import finding
 from compactlab.tokens import AUTO
+from compactlab.words import plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,9 +54,8 @@ def report(run_folder: Path | str, *, files: Mapping[str, Path] | None = None,
             made.append(run_notebook(path, folder, parameters))
             step()
     sections = [section(path) for path in made]
-    count = runs["session"].nunique()
-    title = (f"{', '.join(dict.fromkeys(runs['strategy']))} on {count} recorded session"
-             + ("" if count == 1 else "s"))
+    title = (f"{', '.join(dict.fromkeys(runs['strategy']))} on "
+             f"{plural(runs['session'].nunique(), 'recorded session')}")
     html = page(title, str(manifest.get("run", "")), finding(runs, quality), sections,
                 _facts(manifest))
     out = folder / REPORT

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 from compactlab.charts import paper
 from compactlab.charts.means import means
 from compactlab.report.headline import headline, lacking
+from compactlab.report.outcome import within
 from compactlab.results import with_kept
 from compactlab.results.trust import trust
-from compactlab.words import HEAD_NAMES, kilo, percent, window_name
+from compactlab.words import HEAD_NAMES, joined, kilo, percent, plural, window_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,10 +67,10 @@ def _money(runs: pd.DataFrame, window: int) -> tuple[str, ...]:
     if not len(at):
         return ()
     means_ = at.groupby("label", sort=False)["cost_saving"].mean().sort_values(ascending=False)
-    said = ", ".join(f"{label} {100 * float(value):+.0f} %" for label, value in means_.items())
-    models = ", ".join(sorted({str(name) for name in at["price_model"].dropna()}))
+    said = ", ".join(f"{label} {percent(value, sign=True)}" for label, value in means_.items())
+    models = joined(at["price_model"])
     return (f"Money saved at {window_name(window)} with a simulated prompt cache"
-            f"{f', prices of {models}' if models else ''}, the mean of each session's own share "
+            f", prices of {models}, the mean of each session's own share "
             f"over those served whole: {said}.",)
 
 
@@ -139,19 +140,16 @@ def _sentence(row: dict[Any, Any]) -> str:
     total = row["n"] + row["n_partial"] + row["n_failed"]
     at = "Without a window," if not row["window"] else f"At {window_name(row['window'])},"
     if not row["n"]:
-        return f"{at} no strategy served every request of any of {_count(total, 'session')}."
-    did, rank, sign = ("raised", "least", -1) if row["mean"] < 0 else ("reduced", "most", 1)
-    by = f"by {percent(abs(row['mean']))}"
-    if row["low"] == row["low"]:
-        low, high = sorted((100 * sign * row["low"], 100 * sign * row["high"]))
-        by += f" (95 % interval {low:.0f} to {high:.0f})"
+        return f"{at} no strategy served every request of any of {plural(total, 'session')}."
+    did, rank = ("raised", "least") if row["mean"] < 0 else ("reduced", "most")
+    by = f"by {percent(abs(row['mean']))}{within(row['low'], row['high'], row['mean'] < 0)}"
     if row["alone"] and _whole(row):
         return (f"{at} only {row['label']} served every request: it {did} prompt tokens {by}, "
-                f"in {_count(total, 'session')}.")
+                f"in {plural(total, 'session')}.")
     most = f"{at} {row['label']} {did} prompt tokens {rank} among the strategies that served"
     if _whole(row):
-        return f"{most} every request: {by}, in {_count(total, 'session')}."
-    return (f"{most} most sessions whole: {by}, in {row['n']} of {_count(total, 'session')}; no "
+        return f"{most} every request: {by}, in {plural(total, 'session')}."
+    return (f"{most} most sessions whole: {by}, in {row['n']} of {plural(total, 'session')}; no "
             "strategy served every request.")
 
 
@@ -162,23 +160,18 @@ def _scope(runs: pd.DataFrame, about: str) -> str:
     windows = ", ".join(map(window_name, sorted(set(runs["window"]))))
     one = runs.drop_duplicates("session")
     requests = int(paper.numbers(one["requests"].fillna(0)).sum())
-    return (f"{_count(runs['session'].nunique(), 'session')} ({which}) with "
-            f"{_count(requests, 'request')} replayed under {names} at a window of {windows} "
+    return (f"{plural(runs['session'].nunique(), 'session')} ({which}) with "
+            f"{plural(requests, 'request')} replayed under {names} at a window of {windows} "
             f"({about}).")
 
 
 def _measured(runs: pd.DataFrame) -> str:
-    tokenizers = ", ".join(sorted(set(runs["tokenizer"].astype(str))))
-    return f"tokenizer {tokenizers}, summariser {paper.writers(runs)}"
+    return f"tokenizer {joined(runs['tokenizer'])}, summariser {paper.writers(runs)}"
 
 
 def _failures(runs: pd.DataFrame) -> tuple[str, ...]:
     failed = runs[runs["status"] != "ok"]
     counts = failed["status"].value_counts().to_dict()
     what = {"impossible": "the hidden head alone fills the window", "error": "see their reason"}
-    return tuple(f"{_count(count, 'run')} {status}: {what.get(str(status), 'see their reason')}."
+    return tuple(f"{plural(count, 'run')} {status}: {what.get(str(status), 'see their reason')}."
                  for status, count in sorted(counts.items()))
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from compactlab.charts import paper
 from compactlab.report.outcome import (
     Outcome,
-    dollars,
+    digits,
     loss,
     money,
     outcome,
@@ -16,7 +16,7 @@ from compactlab.report.outcome import (
     separable,
     tokens,
 )
-from compactlab.words import window_name
+from compactlab.words import dollars, plural, window_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,11 +47,11 @@ def headline(runs: pd.DataFrame, label: str | None, window: int, kind: str = "")
     place = "without a window" if not window else f"at a window of {window_name(window)}"
     about = f" ({kind})" if kind else ""
     if not len(whole):
-        return (f"On {_count(mine['session'].nunique())}{about} {place}, no strategy served every "
-                "request of any: there is no whole session to say what one costs or loses.",)
+        return (f"On {plural(mine['session'].nunique(), 'session')}{about} {place}, no strategy "
+                "served every request of any: there is no whole session to say what one costs or loses.",)
     found = outcome(whole)
-    on = _count(found.sessions) if len(whole) == len(mine) else (
-        f"the {found.sessions} of {_count(len(mine))} that it served whole")
+    on = plural(found.sessions, "session") if len(whole) == len(mine) else (
+        f"the {found.sessions} of {plural(len(mine), 'session')} that it served whole")
     first = sentence([tokens(found, bounds=True), money(found), loss(found)])
     return (f"On {on}{about} {place}, {found.name} {first}.", *_others(at, found, whole))
 
@@ -87,8 +87,8 @@ def _only_raw(runs: pd.DataFrame) -> str:
         if found.cost is not None:
             place = "without a window" if not window else (
                 f"at a window of {window_name(window)}")
-            return f"{text}; {_count(found.priced)} served whole {place} cost " + (
-                f"{dollars(found.cost)[0]}.")
+            return f"{text}; {plural(found.priced, 'session')} served whole {place} cost " + (
+                f"{dollars(found.cost, digits(found.cost))}.")
     return f"{text}."
 
 
@@ -149,7 +149,3 @@ def _doubt(best: Outcome, safest: Outcome) -> str:
 
 def _these(found: Outcome) -> str:
     return "this session" if found.sessions == 1 else "these sessions"
-
-
-def _count(number: int) -> str:
-    return f"{number:,} session" + ("" if number == 1 else "s")

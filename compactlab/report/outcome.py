@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from compactlab.charts import paper
 from compactlab.statistics import NOT_SEPARABLE, compare, estimate
 from compactlab.strategies.presets import PRESETS, find
-from compactlab.words import percent
+from compactlab.words import dollars, percent, plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -114,18 +114,23 @@ def tokens(found: Outcome, *, bounds: bool = False) -> str:
     if share == "0 %":
         return f"leaves prompt tokens {'nearly ' if found.reduction else ''}as they are"
     text = f"{'cuts' if found.reduction > 0 else 'raises'} prompt tokens by {share}"
-    if bounds and found.low == found.low:
-        sign = 100 if found.reduction > 0 else -100
-        low, high = sorted((sign * found.low, sign * found.high))
-        text += f" (95 % interval {low:.0f} to {high:.0f})"
-    return text
+    return text + within(found.low, found.high, found.reduction <= 0) if bounds else text
+
+
+def within(low: float, high: float, turned: bool) -> str:
+    """` (95 % interval 38 to 47)`, `turned` for what is raised; empty where there is none."""
+    if low != low:
+        return ""
+    ends = sorted(-100 * end if turned else 100 * end for end in (low, high))
+    return " (95 % interval {:.0f} to {:.0f})".format(*ends)
 
 
 def money(found: Outcome, *, short: bool = False) -> str:
     """`costs $1.20 where nothing compacted costs $1.45 (17 % less)`; empty where none is known."""
     if found.cost is None or found.cost_raw is None:
         return ""
-    cost, raw = dollars(found.cost, found.cost_raw)
+    most = digits(found.cost, found.cost_raw)
+    cost, raw = dollars(found.cost, most), dollars(found.cost_raw, most)
     change = _change(found.cost, found.cost_raw)
     partly = "" if found.priced == found.sessions else (
         f" in the {found.priced} of them that have a price")
@@ -133,11 +138,9 @@ def money(found: Outcome, *, short: bool = False) -> str:
     return f"costs {cost}{against} ({change}){partly}"
 
 
-def dollars(*amounts: float) -> tuple[str, ...]:
-    """Amounts in USD, all with as many digits as the smallest of them needs."""
-    small = [amount for amount in amounts if amount > 0]
-    digits = 4 if small and min(small) < CENTS else 2
-    return tuple(f"${amount:,.{digits}f}" for amount in amounts)
+def digits(*amounts: float) -> int:
+    """As many as the smallest of these amounts in USD needs."""
+    return 4 if any(0 < amount < CENTS for amount in amounts) else 2
 
 
 def _change(cost: float, raw: float) -> str:
@@ -159,8 +162,7 @@ def loss(found: Outcome, *, short: bool = False) -> str:
     figures = f"FRR {frr:.2f}" + ("" if found.bound is None else f", bound {found.bound:.2f}")
     if short:
         return f"loses {lost} ({figures})"
-    sessions, cuts = (f"{n:,} {noun}{'' if n == 1 else 's'}" for n, noun in (
-        (found.scored, "session"), (found.cuts, "cut")))
+    sessions, cuts = plural(found.scored, "session"), plural(found.cuts, "cut")
     of = " of what the agent needed later"
     return f"loses {lost}{of} ({figures}; n = {sessions}, {cuts})"
 
