@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 from compactlab.session import Message, Summary, ToolCall
+from compactlab.words import short
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -183,7 +184,7 @@ def _rows(side: Side, history: History, index: int, fate: Fate, merged: Summary 
         Row(side, index, message.role, message.kind, tokens - part, fate,
             snippet(message.original)),
         Row(side, index, message.role, "summary", part,
-            "summarised" if side == "before" else "new", _on_one_line(merged.text)),
+            "summarised" if side == "before" else "new", short(merged.text, SNIPPET_CHARACTERS)),
     ]
 
 
@@ -193,11 +194,4 @@ def snippet(message: Message) -> str:
     if not text.strip():
         calls = [f"{b.name}({b.arguments})" for b in message.blocks if isinstance(b, ToolCall)]
         text = " ".join(calls) or " ".join(f"[{type(b).__name__.lower()}]" for b in message.blocks)
-    return _on_one_line(text)
-
-
-def _on_one_line(text: str) -> str:
-    # Three lines' worth is enough to fill a snippet after the spaces are joined.
-    words = " ".join(text[: 3 * SNIPPET_CHARACTERS].split())
-    long = len(words) > SNIPPET_CHARACTERS or len(text) > 3 * SNIPPET_CHARACTERS
-    return words[: SNIPPET_CHARACTERS - 1] + "…" if long else words
+    return short(text, SNIPPET_CHARACTERS)

@@ -20,6 +20,7 @@ from compactlab.index import index
 from compactlab.pricing.bill import request_cost
 from compactlab.replay import Replay, replay
 from compactlab.session import Session
+from compactlab.words import NONE, dollars, joined, percent, points
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -99,15 +100,15 @@ def layouts(sessions: Iterable[Session], *, strategy: str = "raw", window: int |
     plain = sums[NO_CACHE, TTLS[0]].cost if sums else 0.0
     lines = []
     for (layout, ttl), found in sums.items():
-        line: dict[str, Any] = {"layout": layout, "TTL": ttl if layout != NO_CACHE else "–",
+        line: dict[str, Any] = {"layout": layout, "TTL": ttl if layout != NO_CACHE else NONE,
                                 "sessions": count}
         for name, (requests, read, prompt) in found.gaps.items():
-            line[f"{name} (n = {requests})"] = percent(read, prompt)
+            line[f"{name} (n = {requests})"] = _of(read, prompt)
         reads, prompts = (sum(gap[at] for gap in found.gaps.values()) for at in (1, 2))
         lines.append(line | {
-            "hit rate": percent(reads, prompts), "input cost": f"${found.cost:,.2f}",
-            "against none": percent(plain - found.cost, plain),
-            "checked": off_the_bill(errors), "prices": _several(prices)})
+            "hit rate": _of(reads, prompts), "input cost": dollars(found.cost),
+            "against none": _of(plain - found.cost, plain),
+            "checked": off_the_bill(errors), "prices": joined(prices, 1)})
     return pd.DataFrame(lines).set_index(["layout", "TTL"]) if lines else pd.DataFrame()
 
 
@@ -131,15 +132,8 @@ class _Sums:
         self.cost += sum(priced.inputs(run))
 
 
-def _several(names: Iterable[str]) -> str:
-    """One name, or the first and how many more."""
-    first, *more = names
-    return f"{first} and {len(more)} more" if more else first
-
-
-def percent(part: float, whole: float) -> str:
-    """A share for a cell; a dash where there is no whole."""
-    return f"{100 * part / whole:.0f} %" if whole else "–"
+def _of(part: float, whole: float) -> str:
+    return percent(part / whole if whole else None)
 
 
 # -- validation ------------------------------------------------------------------------------------
@@ -158,13 +152,10 @@ def validation(sessions: Iterable[Session]) -> DataFrame:
              for v in validate(s)]
     lines = [{
         "format": group.format, "model": group.model, "question": group.question,
-        "sessions": group.sessions, "requests": group.requests, "reads": _error(group.reads),
-        "writes": _error(group.writes), "hit rate": f"{100 * group.hit_rate:+.1f} points",
-        "median session: reads": percent(group.median_reads, 1.0),
-        "within 1 % of the prompt": percent(group.close, 1.0)} for group in by_group(found)]
+        "sessions": group.sessions, "requests": group.requests,
+        "reads": percent(group.reads, 1, sign=True), "writes": percent(group.writes, 1, sign=True),
+        "hit rate": points(group.hit_rate, sign=True),
+        "median session: reads": percent(group.median_reads),
+        "within 1 % of the prompt": percent(group.close)} for group in by_group(found)]
     return pd.DataFrame(lines).set_index(["format", "model", "question"]) if lines else (
         pd.DataFrame())
-
-
-def _error(share: float | None) -> str:
-    return f"{100 * share:+.1f} %" if share is not None else "–"

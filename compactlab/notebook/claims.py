@@ -12,6 +12,7 @@ from compactlab.caching.models import row
 from compactlab.notebook.caching import NO_CACHE, TTLS, Priced, each_priced
 from compactlab.replay import Replay
 from compactlab.session import Session
+from compactlab.words import NONE, less, percent
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -135,15 +136,13 @@ def _waits(priced: Priced) -> Iterator[int | None]:
 
 
 def _input_cost(facts: Sequence[_Facts]) -> str:
-    shares = [100 * (1 - f.five / f.none) for f in facts if f.none]
+    shares = [1 - f.five / f.none for f in facts if f.none]
     if not shares:
-        return "–"
+        return NONE
     mean = sum(shares) / len(shares)
-    word = "more" if mean < 0 else "less"
-    if mean < 0:
-        shares = [-share for share in shares]
-    ends = "" if len(shares) == 1 else f" ({min(shares):.0f} to {max(shares):.0f})"
-    return f"{abs(mean):.0f} % {word}{ends}"
+    sign = -100 if mean < 0 else 100
+    ends = sorted(sign * share for share in (min(shares), max(shares)))
+    return less(mean, 0) + ("" if len(shares) == 1 else " ({:.0f} to {:.0f})".format(*ends))
 
 
 def _survived(facts: Sequence[_Facts]) -> str:
@@ -179,5 +178,5 @@ def _hour(facts: Sequence[_Facts]) -> str:
         if change:
             cheaper = sum(c < 0 for c in change)
             parts.append(f"{name}: cheaper in {cheaper} of {len(change)} "
-                         f"({100 * sum(change) / len(change):+.0f} %)")
-    return "; ".join(parts) or "–"
+                         f"({percent(sum(change) / len(change), sign=True)})")
+    return "; ".join(parts) or NONE

@@ -48,7 +48,8 @@ def headline(runs: pd.DataFrame, label: str | None, window: int, kind: str = "")
     about = f" ({kind})" if kind else ""
     if not len(whole):
         return (f"On {plural(mine['session'].nunique(), 'session')}{about} {place}, no strategy "
-                "served every request of any: there is no whole session to say what one costs or loses.",)
+                "served every request of any: there is no whole session to say what one costs or "
+                "loses.",)
     found = outcome(whole)
     on = plural(found.sessions, "session") if len(whole) == len(mine) else (
         f"the {found.sessions} of {plural(len(mine), 'session')} that it served whole")

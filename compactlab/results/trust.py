@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from statistics import median
 from typing import TYPE_CHECKING
 
+from compactlab.words import joined, percent, plural, points
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -28,11 +30,11 @@ def _checked(runs: pd.DataFrame) -> Iterator[str]:
         yield ("error of the simulated cache: not known, no recording here says what was read from "
                "such a cache; the figures stand on the published rules alone")
         return
-    told = (f"error of the simulated cache: replayed as they were recorded, {_sessions(len(rates))}"
-            f" with a bill {'comes' if len(rates) == 1 else 'come'} out {100 * median(rates):.1f} points of hit rate off it (median; "
-            f"worst {100 * rates[-1]:.1f})")
+    told = ("error of the simulated cache: replayed as they were recorded, "
+            f"{plural(len(rates), 'session')} with a bill {'comes' if len(rates) == 1 else 'come'} "
+            f"out {points(median(rates))} of hit rate off it (median; worst {100 * rates[-1]:.1f})")
     if costs:
-        told += (f" and {100 * median(costs):.1f} % of input cost (worst {100 * costs[-1]:.1f}); "
+        told += (f" and {percent(median(costs), 1)} of input cost (worst {100 * costs[-1]:.1f}); "
                  "`compactlab cache validate` says more")
     yield told
 
@@ -45,34 +47,29 @@ def _band(runs: pd.DataFrame) -> Iterator[str]:
     above = float((paid["cost_high"] / paid["cost"] - 1).max())
     if max(below, above) >= FEW:
         yield ("where the provider's documentation is open, other readings change a run's cost by "
-               f"-{100 * below:.1f} % to +{100 * above:.1f} % (cost_low, cost_high)")
+               f"{percent(-below, 1)} to {percent(above, 1, sign=True)} (cost_low, cost_high)")
 
 
 def _basis(runs: pd.DataFrame) -> Iterator[str]:
     one = runs.drop_duplicates("session")
     others = one[one["price_basis"] == "what-if"]
     if len(others):
-        models = ", ".join(sorted(set(others["price_model"].astype(str))))
-        yield (f"a what-if: {_sessions(len(others))} billed as {models}, which they did not run on "
+        yield (f"a what-if: {plural(len(others), 'session')} billed as "
+               f"{joined(others['price_model'])}, which they did not run on "
                "or do not name")
     without = one[(one["cache_rule"] == "none") & (one["cache_layout"] != "none")]
     if len(without):
-        models = ", ".join(sorted(set(without["price_model"].astype(str))))
-        yield (f"no cache rule is known for {models}: nothing is cached in "
-               f"{_sessions(len(without))} (--cache provider=… names one)")
+        yield (f"no cache rule is known for {joined(without['price_model'])}: nothing is cached in "
+               f"{plural(len(without), 'session')} (--cache provider=… names one)")
 
 
 def _times(runs: pd.DataFrame) -> Iterator[str]:
     one = runs.drop_duplicates("session")
     untimed = int((one["time"] == "assumed").sum())
     if untimed:
-        yield (f"{_sessions(untimed)} without times: nothing expires in the simulated cache, so "
-               "hits are as many as can be")
+        yield (f"{plural(untimed, 'session')} without times: nothing expires in the simulated "
+               "cache, so hits are as many as can be")
     back = int(one["clock_back"].fillna(0).sum())
     if back:
         yield (f"the recorded clock went back {back} times: such a request stands at the time of "
                "the one before it")
-
-
-def _sessions(count: int) -> str:
-    return f"{count:,} session" + ("" if count == 1 else "s")
