@@ -25,15 +25,19 @@ def interleaved(work: Mapping[str, Callable[[], object]], rounds: int = ROUNDS) 
     return {name: median(found) for name, found in times.items()}
 
 
-def best(call: Callable[[], object], rounds: int = 5) -> float:
-    """The least seconds of several rounds: for how time grows with size."""
-    found = []
+def growth(short: Callable[[], object], long: Callable[[], object], rounds: int = 9) -> float:
+    """Least seconds of the longer work / of the shorter one: for how time grows with size.
+
+    The rounds take turns, so that both are measured while the machine is at its best.
+    """
+    found: tuple[list[float], list[float]] = ([], [])
     gc.collect()
     gc.freeze()
     for _ in range(rounds):
-        gc.collect()
-        start = perf_counter()
-        call()
-        found.append(perf_counter() - start)
+        for call, times in zip((short, long), found, strict=True):
+            gc.collect()
+            start = perf_counter()
+            call()
+            times.append(perf_counter() - start)
     gc.unfreeze()
-    return min(found)
+    return min(found[1]) / min(found[0])
