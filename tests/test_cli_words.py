@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from compactlab.cli import main
-from compactlab.cli.text import less, percent
 from compactlab.notebook.claims import published
 from compactlab.report import finding
 from tests.small_sessions import session, write_chat
@@ -46,17 +45,6 @@ def test_a_run_says_which_sessions_hold_no_request(said: Any, tmp_path: Path) ->
     assert json.loads(said(*alone, "--json"))["without_requests"] == []
 
 
-@pytest.mark.parametrize(("saved", "words"), [
-    (0.123, "12.3 % less"), (-0.003, "0.3 % more"), (0.0, "0.0 % less"), (1.0, "100.0 % less")])
-def test_a_saving_below_nothing_is_more(saved: float, words: str) -> None:
-    assert less(saved) == words
-
-
-def test_there_is_no_share_of_minus_nothing() -> None:
-    assert [percent(-0.0004), percent(-0.001, 0), percent(-0.05), percent(-0.1, 0)] == [
-        "0.0 %", "0 %", "-5.0 %", "-10 %"]
-
-
 def test_a_compaction_that_makes_a_history_larger_is_said_to_be_more(
         said: Any, tmp_path: Path) -> None:
     write_chat(tmp_path / "a.json", turns=2, calls=5, words=1)  # placeholders are longer
@@ -85,5 +73,5 @@ def test_a_span_is_of_one_second_or_of_several(said: Any, tmp_path: Path) -> Non
     lines = {line.split()[-1]: line for line in said("sessions", "list", ".").splitlines()
              if line.rstrip().endswith(".json")}
     spans = {name: " ".join(line.split()[4:-4]) for name, line in lines.items()}
-    assert spans == {"one.json": "1 second", "two.json": "2 seconds", "none.json": "-",
-                     "odd.json": "-", "hour.json": "1.5 hours"}
+    assert spans == {"one.json": "1 second", "two.json": "2 seconds", "none.json": "–",
+                     "odd.json": "–", "hour.json": "1.5 hours"}

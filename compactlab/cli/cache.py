@@ -9,16 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from compactlab.cli.options import Json
-from compactlab.cli.text import (
-    number,
-    percent,
-    plural,
-    progress,
-    records,
-    say,
-    say_json,
-    show_table,
-)
+from compactlab.cli.text import progress, records, say, say_json, show_table
+from compactlab.words import number, percent, plural, points
 
 if TYPE_CHECKING:
     from compactlab.caching.groups import Group
@@ -76,8 +68,8 @@ def validate(
         return
     show_table(COLUMNS, [_row(group) for group in by_group(found)],
                right=[c for c in COLUMNS if c not in ("format", "model", "question")])
-    gaps = [(name, number(n), number(read), number(mine), percent((mine - read) / read, 2)
-             if read else "-") for name, n, read, mine in by_gap(
+    gaps = [(name, number(n), number(read), number(mine), percent(
+        (mine - read) / read if read else None, 2, sign=True)) for name, n, read, mine in by_gap(
                  [v for v in found if v.question == "A"])]
     show_table(("pause before (question A)", "requests", "read, recorded", "read, simulated",
                 "error"), gaps, right=["requests", "read, recorded", "read, simulated", "error"])
@@ -88,14 +80,11 @@ def validate(
 
 def _row(group: Group) -> tuple[str, ...]:
     return (group.format, group.model, group.question, number(group.sessions),
-            number(group.requests), _error(group.reads), _error(group.writes),
-            f"{100 * group.hit_rate:+.2f} points", percent(group.close),
+            number(group.requests), percent(group.reads, 2, sign=True),
+            percent(group.writes, 2, sign=True), points(group.hit_rate, 2, sign=True),
+            percent(group.close, 1),
             percent(group.median_reads, 2), percent(group.median_prompts, 2),
-            percent(group.unexplained))
-
-
-def _error(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:+.2f} %"
+            percent(group.unexplained, 1))
 
 
 def _say_causes(found: list[Validation]) -> None:
@@ -107,7 +96,8 @@ def _say_causes(found: list[Validation]) -> None:
     total = sum(sums.values())
     ranked = sorted(sums.items(), key=lambda pair: -pair[1])
     say("Why reads differ (question A): " + (", ".join(
-        f"{why} {percent(tokens / total)}" for why, tokens in ranked) if total else "they do not"))
+        f"{why} {percent(tokens / total, 1)}" for why, tokens in ranked) if total
+        else "they do not"))
 
 
 def check(

@@ -18,8 +18,9 @@ from compactlab.cli.options import (
     Tokenizer,
     Window,
 )
-from compactlab.cli.text import less, plural, safe, say, say_json
+from compactlab.cli.text import safe, say, say_json
 from compactlab.errors import BadRun, UnknownName
+from compactlab.words import less, plural
 
 if TYPE_CHECKING:
     from compactlab.history import History

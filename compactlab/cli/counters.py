@@ -8,6 +8,7 @@ from typing import Any
 
 from compactlab.cli.text import say, say_json, show_table
 from compactlab.errors import CompactlabError
+from compactlab.words import percent
 
 
 def show_counters(folder: Path, as_json: bool) -> None:
@@ -53,4 +54,4 @@ def _row(name: str, values: list[tuple[float, int]]) -> dict[str, Any]:
 
 
 def _cell(value: Any) -> str:
-    return f"{value:.2%}" if isinstance(value, float) else str(value)
+    return percent(value, 2) if isinstance(value, float) else str(value)

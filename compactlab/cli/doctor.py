@@ -14,8 +14,9 @@ import typer
 
 from compactlab.cli.counters import show_counters
 from compactlab.cli.options import Json
-from compactlab.cli.text import number, safe, say, say_json, show_table
+from compactlab.cli.text import safe, say, say_json, show_table
 from compactlab.errors import CompactlabError
+from compactlab.words import number
 
 if TYPE_CHECKING:
     from compactlab.session import Session

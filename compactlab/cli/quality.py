@@ -9,16 +9,8 @@ import typer
 
 from compactlab.cli import parse
 from compactlab.cli.options import Json, Summariser, Tokenizer
-from compactlab.cli.text import (
-    is_missing,
-    number,
-    plural,
-    progress,
-    records,
-    say,
-    say_json,
-    show_table,
-)
+from compactlab.cli.text import progress, records, say, say_json, show_table
+from compactlab.words import NONE, is_missing, number, plural
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -173,11 +165,11 @@ def _show(form: str, view: str, group: DataFrame) -> None:
         for row in rows:
             if row["metric"] in metrics:
                 window = "" if is_missing(row["window"]) else number(int(row["window"]))
-                budget = "own" if is_missing(row["budget"]) else f"{100 * float(row['budget']):g}%"
+                budget = _budget(row["budget"])
                 at = (str(row["strategy"]), window, budget)
                 lines.setdefault(at, {})[str(row["metric"])] = _value(row)
         columns = ["strategy", "window", "budget", *(m.replace("_", " ") for m in metrics)]
-        show_table(columns, [[*at, *(values.get(m, "-") for m in metrics)]
+        show_table(columns, [[*at, *(values.get(m, NONE) for m in metrics)]
                              for at, values in lines.items()],
                    title=f"{form}, view {view}: {title}", right=columns[1:])
 
@@ -190,20 +182,23 @@ def _show_pairs(form: str, compared: DataFrame, budget: float) -> None:
     lines: dict[tuple[str, ...], dict[str, str]] = {}
     for row in shown.to_dict("records"):
         window = "" if is_missing(row["window"]) else number(int(row["window"]))
-        size = "own" if is_missing(row["budget"]) else f"{100 * float(row['budget']):g}%"
-        at = (f"{row['first']} - {row['second']}", window, size)
+        at = (f"{row['first']} - {row['second']}", window, _budget(row["budget"]))
         lines.setdefault(at, {})[str(row["metric"])] = in_words(
             {str(name): value for name, value in row.items()})
     if lines:
         show_table(("pair", "window", "budget", *(m.replace("_", " ") for m in METRICS)),
-                   [[*at, *(values.get(m, "-") for m in METRICS)] for at, values in lines.items()],
+                   [[*at, *(values.get(m, NONE) for m in METRICS)] for at, values in lines.items()],
                    title=f"{form}, view cut: who is ahead, paired by session",
                    right=["window", "budget"])
 
 
+def _budget(value: Any) -> str:
+    return "own" if is_missing(value) else f"{100 * float(value):g} %"
+
+
 def _value(row: dict[Any, Any]) -> str:
     if is_missing(row["value"]):
-        return "-"
+        return NONE
     value = float(row["value"])
     text = f"{value:,.0f}" if abs(value) >= MANY else f"{value:.2f}"
     if not is_missing(row["low"]):

@@ -10,7 +10,8 @@ import typer
 
 from compactlab.cli import parse
 from compactlab.cli.options import Cache, Json, Sessions, Summariser, Tokenizer
-from compactlab.cli.text import plural, progress, records, say_json, warn
+from compactlab.cli.text import progress, records, say_json, warn
+from compactlab.words import plural
 
 if TYPE_CHECKING:
     from compactlab.bench import Plan

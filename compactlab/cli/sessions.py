@@ -11,19 +11,9 @@ import typer
 from compactlab.cli.files import NO_IMPORTER
 from compactlab.cli.options import Json, Replace
 from compactlab.cli.summary import show_not_read
-from compactlab.cli.text import (
-    is_missing,
-    number,
-    plural,
-    progress,
-    safe,
-    say,
-    say_json,
-    short,
-    show_table,
-    warn,
-)
+from compactlab.cli.text import progress, safe, say, say_json, short, show_table, warn
 from compactlab.errors import BadRun
+from compactlab.words import NONE, is_missing, number, plural
 
 if TYPE_CHECKING:
     from compactlab.formats.find import Found
@@ -117,7 +107,7 @@ def _near(path: Path) -> str:
 def _span(seconds: float | None) -> str:
     """A time span in the largest unit that it fills."""
     if seconds is None or is_missing(seconds):
-        return "-"
+        return NONE
     for size, unit in ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes")):
         if seconds >= size:
             return f"{seconds / size:.1f} {unit}"

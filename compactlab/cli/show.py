@@ -11,18 +11,9 @@ import typer
 
 from compactlab.cli import parse
 from compactlab.cli.options import Json, SessionId, Settings, Summariser, Tokenizer, Window
-from compactlab.cli.text import (
-    is_missing,
-    less,
-    number,
-    plural,
-    safe,
-    say,
-    say_json,
-    share,
-    show_table,
-)
+from compactlab.cli.text import safe, say, say_json, show_table
 from compactlab.errors import BadSetting
+from compactlab.words import is_missing, less, number, plural, share
 
 if TYPE_CHECKING:
     from compactlab.fates import Fates, Row

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from compactlab.cli.files import NO_IMPORTER
-from compactlab.cli.text import dollars, number, percent, plural, say, share, short, show_table
+from compactlab.cli.text import say, short, show_table
+from compactlab.words import HEAD_NAMES, dollars, joined, number, percent, plural, share
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -30,11 +31,6 @@ MOST_ERRORS = 10
 MOST_MODELS = 4
 REASON_WIDTH = 100
 PATH_WIDTH = 200
-HEADS = {
-    "in_log": "system prompt in the log",
-    "inferred": "hidden head inferred from usage",
-    "unknown": "hidden head unknown: no usage",
-}
 
 
 def show_run(folder: Path, not_read: Sequence[tuple[Path, str]], *, fresh: bool,
@@ -66,7 +62,7 @@ def show_group(form: str, head: str, tokenizer: str, group: DataFrame) -> None:
     ordered = group.sort_values("window", kind="stable").to_dict("records")
     rows = [_row({str(k): v for k, v in row.items()}) for row in ordered]
     sessions = int(group["sessions"].max())
-    known = HEADS.get(head, "not replayed")
+    known = HEAD_NAMES.get(head, "not replayed")
     title = f"{form}: {plural(sessions, 'session')}, {known}, tokens by {tokenizer}"
     columns = [*COLUMNS, *(KEPT if "frr" in group else ())]
     show_table(
@@ -75,16 +71,16 @@ def show_group(form: str, head: str, tokenizer: str, group: DataFrame) -> None:
 
 def _row(values: dict[str, Any]) -> tuple[str, ...]:
     left_out = values["left_out"] + values["impossible"] + values["errors"]
-    reduction = percent(values["token_reduction"])
+    reduction = percent(values["token_reduction"], 1)
     hard = f" ({values['hard_stops']} hard)" if values["hard_stops"] else ""
     settings = f" {values['settings']}" if values["settings"] else ""
     return (
         number(values["window"]),
         values["strategy"] + settings,
         f"{reduction} [{left_out}]" if left_out else reduction,
-        percent(values["effective_rate"], 0),
-        percent(values["hit_rate"], 0),
-        percent(values["cost_saving"], 0),
+        percent(values["effective_rate"]),
+        percent(values["hit_rate"]),
+        percent(values["cost_saving"]),
         dollars(values["cost"]),
         f"{values['stops']}{hard}",
         *(_kept(values) if "frr" in values else ()),
@@ -99,20 +95,18 @@ def _kept(values: dict[str, Any]) -> tuple[str, str]:
 def _say_how(runs: DataFrame) -> None:
     from compactlab.results.trust import trust
 
-    writers = ", ".join(sorted(map(str, runs["summariser"].dropna().unique())))
     say("token reduction: mean over the sessions that were served whole; [n] = sessions left out, "
         "because a request was refused or nothing could be replayed. effective: share of "
         "compactions that saved at least 10 %. stops: turns that ended refused. Of a simulated "
         "prompt cache, over the sessions that were served whole: cache hits, pooled; cost, USD "
         "summed, summaries included; money saved, the mean of each session's own share.")
-    models = sorted({f"{m} ({day})" for m, day in zip(
-        runs["price_model"].dropna(), runs["prices_as_of"].dropna(), strict=False)})
+    models = {f"{m} ({day})" for m, day in zip(
+        runs["price_model"].dropna(), runs["prices_as_of"].dropna(), strict=False)}
     if models:
-        say(f"prices of {'; '.join(models[:MOST_MODELS])}"
-            + (f" and {len(models) - MOST_MODELS} more" if len(models) > MOST_MODELS else ""))
+        say(f"prices of {joined(models, MOST_MODELS)}")
     for sentence in trust(runs):
         say(sentence)
-    say(f"summaries by {writers}. {NOTE}")
+    say(f"summaries by {joined(runs['summariser'])}. {NOTE}")
 
 
 def _show_errors(runs: DataFrame) -> None:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from compactlab import words
+
 if TYPE_CHECKING:
     from pandas import DataFrame
     from rich.console import Console
@@ -40,9 +42,8 @@ def safe(text: str) -> str:
 
 
 def short(text: str, limit: int = SHORT) -> str:
-    """Recorded text on one line of at most `limit` characters."""
-    words = " ".join(safe(text[: 4 * limit]).split())
-    return words if len(words) <= limit else words[: limit - 1] + "…"
+    """Recorded text, made harmless, on one line of at most `limit` characters."""
+    return words.short(safe(text[: 4 * limit + 1]), limit)
 
 
 def console(error: bool = False) -> Console:
@@ -107,47 +108,6 @@ def records(table: DataFrame) -> list[dict[str, Any]]:
     """The rows of a table as JSON values; missing ones are null."""
     found: list[dict[str, Any]] = json.loads(table.to_json(orient="records"))
     return found
-
-
-def number(value: Any) -> str:
-    """A whole number with commas; a dash where it is missing."""
-    return "-" if is_missing(value) else f"{int(value):,}"
-
-
-def plural(count: int, noun: str) -> str:
-    """1 file, 2 files."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
-def dollars(value: Any) -> str:
-    """An amount in USD with two digits; - where it is missing."""
-    import math
-
-    missing = value is None or value != value or not isinstance(value, int | float)
-    return "-" if missing or math.isnan(float(value)) else f"{float(value):,.2f}"
-
-
-def percent(value: Any, digits: int = 1) -> str:
-    """A share in percent; a dash where it is missing."""
-    if is_missing(value):
-        return "-"
-    text = f"{100 * float(value):.{digits}f}"
-    return f"{text if text.strip('-0.') else text.removeprefix('-')} %"  # no -0 %
-
-
-def less(saved: float) -> str:
-    """A saving in words: 12.3 % less; 0.3 % more where the share is below 0."""
-    return f"{percent(abs(saved))} {'more' if saved < 0 else 'less'}"
-
-
-def share(value: Any) -> str:
-    """A share as a number between 0 and 1; a dash where it is missing."""
-    return "-" if is_missing(value) else f"{float(value):.2f}"
-
-
-def is_missing(value: Any) -> bool:
-    """None, NaN or pandas' NA (which is neither equal nor unequal to itself)."""
-    return value is None or type(value).__name__ == "NAType" or value != value
 
 
 @contextmanager
