@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from compactlab.charts import paper
 from compactlab.columns import CAUSES
 from compactlab.errors import BadTable
+from compactlab.results.shares import pooled_hits
 from compactlab.words import joined, kilo, percent, points, window_name
 
 if TYPE_CHECKING:
@@ -133,8 +134,8 @@ def hits(requests: pd.DataFrame, compactions: pd.DataFrame, runs: pd.DataFrame) 
 
 def _rate(requests: pd.DataFrame) -> str:
     """The share that was read, over the requests that were sent."""
-    sums = [float(paper.numbers(requests[name].dropna()).sum()) for name, *_ in PARTS]
-    return f" · {percent(sums[0] / sum(sums))} read" if sum(sums) else ""
+    hits = pooled_hits(requests)
+    return "" if hits is None else f" · {percent(hits)} read"
 
 
 def _hits_panel(axes: Axes, requests: pd.DataFrame, made: pd.DataFrame, window: int) -> None:

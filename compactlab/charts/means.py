@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compactlab.charts import paper
+from compactlab.results.shares import whole
 from compactlab.statistics import estimate
 
 if TYPE_CHECKING:
@@ -22,13 +23,10 @@ def means(runs: pd.DataFrame, *by: str) -> pd.DataFrame:
 
     rows = []
     for key, group in runs.groupby(list(by), sort=False):
-        reduction, share = paper.numbers(group["token_reduction"]), paper.numbers(
-            group["served_share"])
-        ran = (group["status"] == "ok").to_numpy(dtype=bool) & (reduction == reduction)
-        whole, part = reduction[ran & (share >= 1)], reduction[ran & (share < 1)]
-        mean = estimate(whole.tolist())
-        rows.append((*key, len(whole), *mean[:3], len(part),
-                     float(part.mean()) if len(part) else float("nan"),
-                     len(group) - len(whole) - len(part)))
+        ran = group[(group["status"] == "ok") & group["token_reduction"].notna()]
+        values, served = paper.numbers(ran["token_reduction"]), whole(ran).to_numpy()
+        mean, part = estimate(values[served].tolist()), values[~served]
+        rows.append((*key, mean.sessions, *mean[:3], len(part),
+                     float(part.mean()) if len(part) else float("nan"), len(group) - len(ran)))
     columns = [*by, "n", "mean", "low", "high", "n_partial", "mean_partial", "n_failed"]
     return pd.DataFrame(rows, columns=columns)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from compactlab.charts import paper
 from compactlab.charts.caching import cache_caption, simulated
+from compactlab.results.shares import pooled_hits, whole
 from compactlab.statistics import estimate
 from compactlab.words import (
     HEAD_NAMES,
@@ -61,12 +62,12 @@ def savings(runs: pd.DataFrame) -> pd.DataFrame:
     known = simulated(runs)
     by, rows = ["head_kind", "window", "label"], []
     for key, group in known.groupby(by, sort=False):
-        whole = group[paper.numbers(group["served_share"]) >= 1]
+        served = group[whole(group)]
         row: dict[str, Any] = dict(zip(by, key, strict=True))
         for name, column in (("tokens", "token_reduction"), ("money", "cost_saving")):
-            mean = estimate(paper.numbers(whole[column]).tolist())
+            mean = estimate(paper.numbers(served[column]).tolist())
             row |= {name: mean.value, f"{name}_low": mean.low, f"{name}_high": mean.high}
-        row |= {"n": len(whole), "n_partial": len(group) - len(whole),
+        row |= {"n": len(served), "n_partial": len(group) - len(served),
                 "quadrant": quadrant(row["tokens"], row["money"])}
         rows.append(row)
     names = [*by, "tokens", "tokens_low", "tokens_high", "money", "money_low", "money_high", "n",
@@ -83,16 +84,16 @@ def money(runs: pd.DataFrame) -> Figure:
     """
     known = simulated(runs)
     known = known[known["strategy"] != paper.RAW]
-    whole = known[paper.numbers(known["served_share"]) >= 1]
+    served = known[whole(known)]
     points = savings(known)
     points = points[points["n"] > 0]
     panels, labels = sorted(set(points["head_kind"])), paper.in_order(known["label"])
-    left = len(known) - len(whole)
+    left = len(known) - len(served)
     with paper.style():
         figure, grid = paper.paper(FRAME_HEIGHT + PANEL_HEIGHT, 1, max(len(panels), 1),
                                    sharey=True)
         for axes, head in zip(grid[0], panels, strict=False):
-            mine = whole[whole["head_kind"] == head]
+            mine = served[served["head_kind"] == head]
             _money_panel(axes, points[points["head_kind"] == head], mine, labels)
             axes.set_title(f"{HEAD_NAMES.get(head, head)} · n = {mine['session'].nunique()}")
         grid[0][0].set_ylabel("money saved")
@@ -185,15 +186,12 @@ def money_table(runs: pd.DataFrame) -> pd.DataFrame:
     groups = dict(list(known.groupby(by, sort=False)))
     for row in savings(runs).sort_values(by[:2], kind="stable").to_dict("records"):
         group = groups[tuple(row[name] for name in by)]
-        read = float(paper.numbers(group["cache_read"]).sum())
-        prompt = read + sum(float(paper.numbers(group[name]).sum())
-                            for name in ("cache_write_5m", "cache_write_1h", "uncached"))
         lines.append({
             "head": row["head_kind"], "window": window_name(row["window"]),
             "strategy": row["label"], "sessions": len(group), "served whole": row["n"],
             "tokens saved": _share(row, "tokens"), "money saved": _share(row, "money"),
-            "verdict": row["quadrant"], "hit rate": percent(read / prompt) if prompt
-            else NONE, "cost": _dollars(group["cost"]),
+            "verdict": row["quadrant"], "hit rate": percent(pooled_hits(group)),
+            "cost": _dollars(group["cost"]),
             "other readings": _readings(group),
             "uncompacted": _dollars(group["cost_raw"]),
             "summaries": _dollars(group["summariser_cost"]),

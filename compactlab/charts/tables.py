@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from compactlab.charts import paper
 from compactlab.charts.means import means
 from compactlab.fates import FATES, Fates
+from compactlab.results.shares import pooled_effective
 from compactlab.words import NONE, interval, kilo, percent, window_name
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def comparison(runs: pd.DataFrame) -> pd.DataFrame:
             "served whole": row["n"], "token reduction": reduction_text(row),
             "peak tokens": _kilo(paper.numbers(ran["peak_tokens"])),
             "compactions": _sum(ran, "compactions"), "silent": _sum(ran, "silent"),
-            "no-ops": _sum(ran, "noops"), "effective": effective_text(ran),
+            "no-ops": _sum(ran, "noops"), "effective": percent(pooled_effective(ran)),
             "stops": _sum(ran, "stops"), "hard stops": _sum(ran, "hard_stops"),
         })
     return pd.DataFrame(lines).set_index(["head", "window", "strategy"]) if lines else runs
@@ -144,15 +145,6 @@ def reduction_text(row: Mapping[Any, Any], *, bounds: bool = True) -> str:
     if row["n_partial"]:
         parts.append(f"({percent(row['mean_partial'])})")
     return " ".join(parts) or NONE
-
-
-def effective_text(runs: pd.DataFrame) -> str:
-    """Effective compactions of all runs together / their compactions and no-ops, in per cent."""
-    tried = paper.numbers(runs["compactions"]) + paper.numbers(runs["noops"])
-    rate = paper.numbers(runs["effective_rate"])
-    counted = rate == rate
-    total = float(tried[counted].sum())
-    return percent(float((rate * tried)[counted].sum()) / total) if total else NONE
 
 
 def _sum(runs: pd.DataFrame, name: str) -> int:

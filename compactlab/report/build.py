@@ -139,6 +139,7 @@ def shown_run(runs: pd.DataFrame, files: Mapping[str, Path]) -> dict[str, Any] |
     from a notebook's parameters; None where there is no such run.
     """
     from compactlab.charts.paper import numbers
+    from compactlab.results.shares import whole
     from compactlab.summarise import names
 
     plain = runs["settings"].astype("string").fillna("").isin(["", "{}"])
@@ -148,9 +149,9 @@ def shown_run(runs: pd.DataFrame, files: Mapping[str, Path]) -> dict[str, Any] |
         return None
     fit = fit[fit["session"] == fit["session"].iloc[int(numbers(fit["requests"]).argmax())]]
     compacted = numbers(fit["compactions"].fillna(0)) > 0
-    whole = fit[compacted & (numbers(fit["served_share"]) >= 1)]
-    by = "token_reduction" if len(whole) else "compactions"
-    best = (whole if len(whole) else fit).sort_values(by, ascending=False, kind="stable")
+    served = fit[compacted & whole(fit)]
+    by = "token_reduction" if len(served) else "compactions"
+    best = (served if len(served) else fit).sort_values(by, ascending=False, kind="stable")
     return {str(name): value for name, value in best.iloc[0].to_dict().items()}
 
 

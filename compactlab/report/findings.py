@@ -9,6 +9,7 @@ from compactlab.charts.means import means
 from compactlab.report.headline import headline, lacking
 from compactlab.report.outcome import within
 from compactlab.results import with_kept
+from compactlab.results.shares import whole
 from compactlab.results.trust import trust
 from compactlab.words import HEAD_NAMES, joined, kilo, percent, plural, window_name
 
@@ -62,8 +63,8 @@ def _money(runs: pd.DataFrame, window: int) -> tuple[str, ...]:
     """What the strategies saved or lost in money at one window, mean over sessions served whole."""
     if "cost_saving" not in runs:
         return ()
-    at = runs[(runs["window"] == window) & (runs["served_share"] == 1)
-              & (runs["strategy"] != paper.RAW) & runs["cost_saving"].notna()]
+    at = runs[(runs["window"] == window) & (runs["strategy"] != paper.RAW) & whole(runs)
+              & runs["cost_saving"].notna()]
     if not len(at):
         return ()
     means_ = at.groupby("label", sort=False)["cost_saving"].mean().sort_values(ascending=False)

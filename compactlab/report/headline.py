@@ -16,6 +16,7 @@ from compactlab.report.outcome import (
     separable,
     tokens,
 )
+from compactlab.results.shares import whole
 from compactlab.words import dollars, plural, window_name
 
 if TYPE_CHECKING:
@@ -75,8 +76,7 @@ def lacking(runs: pd.DataFrame, label: str | None, window: int) -> tuple[str, ..
 
 
 def _whole(runs: pd.DataFrame) -> pd.DataFrame:
-    return runs[(runs["status"] == "ok") & (runs["served_share"] >= 1)
-                & runs["token_reduction"].notna()]
+    return runs[whole(runs) & runs["token_reduction"].notna()]
 
 
 def _only_raw(runs: pd.DataFrame) -> str:

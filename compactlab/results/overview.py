@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from compactlab.results.kept import with_kept
+from compactlab.results.shares import pooled_effective, pooled_hits, whole
 
 if TYPE_CHECKING:
     import pandas as pd
 
 GROUPS = ("format", "head_kind", "window", "strategy", "settings", "summariser", "tokenizer")
-CLASSES = ("cache_read", "cache_write_5m", "cache_write_1h", "uncached")
 COLUMNS = (
     *GROUPS,
     "sessions",
@@ -49,40 +49,34 @@ def overview(runs: pd.DataFrame, quality: pd.DataFrame | None = None) -> pd.Data
     rows = []
     for key, group in runs.groupby(list(GROUPS), sort=False, dropna=False):
         ran = group[group["status"] == "ok"]
-        whole = ran[ran["served_share"] == 1]
-        tried = ran["compactions"] + ran["noops"]
-        effective = (ran["effective_rate"].fillna(0) * tried).sum()
-        all_tried = tried.sum()
+        compared = ran[whole(ran)]
         rows.append((
             *key,
             len(group),
-            len(whole),
-            len(ran) - len(whole),
-            whole["token_reduction"].mean(),
-            effective / all_tried if all_tried else pd.NA,
-            *_money(whole),
+            len(compared),
+            len(ran) - len(compared),
+            compared["token_reduction"].mean(),
+            pooled_effective(ran),
+            *_money(compared),
             int(ran["stops"].sum()),
             int(ran["hard_stops"].sum()),
             int((group["status"] == "impossible").sum()),
             int((group["status"] == "error").sum()),
-            *(() if quality is None else _kept(whole)),
+            *(() if quality is None else _kept(compared)),
         ))
     columns = [*COLUMNS, *(() if quality is None else KEPT)]
     shares = [name for name in SHARES if name in columns]
     return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(shares, "Float64"))
 
 
-def _kept(whole: pd.DataFrame) -> tuple[Any, Any, int]:
-    return whole["frr"].mean(), whole["bound_frr"].mean(), int(whole["frr"].notna().sum())
+def _kept(runs: pd.DataFrame) -> tuple[Any, Any, int]:
+    return runs["frr"].mean(), runs["bound_frr"].mean(), int(runs["frr"].notna().sum())
 
 
-def _money(whole: pd.DataFrame) -> tuple[float | None, float | None, float | None, float | None]:
+def _money(runs: pd.DataFrame) -> tuple[float | None, float | None, float | None, float | None]:
     """(hit rate, cost, raw cost, saving) of the sessions served whole: sums, and mean saving."""
-    priced = whole[whole["cost"].notna() & whole["cost_raw"].notna()]
+    priced = runs[runs["cost"].notna() & runs["cost_raw"].notna()]
     if not len(priced):
         return None, None, None, None
-    prompt = sum(priced[name].sum() for name in CLASSES)
-    read = float(priced["cache_read"].sum())
     saving = priced["cost_saving"].dropna().astype(float).tolist()
-    return (read / float(prompt) if prompt else None, float(priced["cost"].sum()),
-            float(priced["cost_raw"].sum()), sum(saving) / len(saving) if saving else None)
+    return (pooled_hits(priced), float(priced["cost"].sum()), float(priced["cost_raw"].sum()), sum(saving) / len(saving) if saving else None)
