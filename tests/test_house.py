@@ -20,6 +20,7 @@ PACKAGE = ROOT / "compactlab"
 # A room (a module or a package of compactlab) imports only from rooms before itself.
 ROOMS = (
     "errors",
+    "files",
     "setting",
     "columns",
     "statistics",

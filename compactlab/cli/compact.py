@@ -119,7 +119,7 @@ def _bytes(session: Session, after: History, form: str, target: Path) -> bytes:
 
 def _write(target: Path, data: bytes) -> None:
     """Whole or not at all."""
-    from compactlab.formats.files import write_bytes
+    from compactlab.files import write_bytes
 
     try:
         write_bytes(target, data)

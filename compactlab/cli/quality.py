@@ -133,7 +133,7 @@ def _scored(sessions: list[Session], planned: Plan, cuts: int, budgets: list[flo
 def _write(rows: DataFrame, out: Path) -> None:
     """Whole or not at all."""
     from compactlab.errors import BadRun
-    from compactlab.formats.files import write_bytes
+    from compactlab.files import write_bytes
 
     try:
         write_bytes(out, rows.to_parquet(index=False))

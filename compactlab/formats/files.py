@@ -1,10 +1,8 @@
-"""The bytes of a file: recorded ones, plain or gzipped; new ones written whole or not at all."""
+"""The bytes of a recorded file, plain or gzipped."""
 
 from __future__ import annotations
 
 import gzip
-import os
-import tempfile
 import zlib
 from pathlib import Path
 
@@ -12,7 +10,6 @@ from compactlab.errors import BadSession
 
 GZIP_MAGIC = b"\x1f\x8b"
 GZIP_WINDOW = 31  # zlib's way of asking for a gzip header
-READABLE_BY_ALL = 0o644
 
 
 def read_bytes(path: Path) -> bytes:
@@ -46,25 +43,6 @@ def _read(path: Path, size: int = -1) -> bytes:
             return file.read(size)
     except OSError as error:
         raise BadSession(f"{path}: cannot be read ({error.strerror})") from error
-
-
-def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all: what was there before stays until all is written.
-
-    A device or a pipe is written to as it is. Raises OSError.
-    """
-    target = path.resolve()  # a link stays one
-    if target.exists() and not target.is_file():
-        target.write_bytes(data)
-        return
-    handle, passing = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        Path(passing).chmod(READABLE_BY_ALL)  # mkstemp's 0600 would shut others out
-        Path(passing).replace(target)
-    finally:
-        Path(passing).unlink(missing_ok=True)
 
 
 def stem(path: Path) -> str:

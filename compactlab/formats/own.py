@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 import msgspec
 
 from compactlab.errors import BadSession
+from compactlab.files import write_bytes
 from compactlab.formats import jsonl
-from compactlab.formats.files import write_bytes
 from compactlab.formats.pairing import repaired
 from compactlab.session import Event, Message, RecordedCompaction, Request, Session
 

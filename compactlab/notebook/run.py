@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from compactlab.errors import NotebookFailed
-from compactlab.formats.files import write_bytes
+from compactlab.files import write_bytes
 from compactlab.notebook.parameters import INJECTED, TAG, check, is_path, tagged_cells
 from compactlab.notebook.scrub import hide_paths, places, scrub
 

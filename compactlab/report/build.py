@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from compactlab.calibrate import ESTIMATE
 from compactlab.calibrate import NAME as CALIBRATED
 from compactlab.errors import BadRun
-from compactlab.formats.files import write_bytes
+from compactlab.files import write_bytes
 from compactlab.report.findings import finding
 from compactlab.tokens import AUTO
 from compactlab.words import plural

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from compactlab.columns import TABLES, WHEN_ASKED
 from compactlab.errors import BadRun, UnknownName
+from compactlab.files import passing, write_bytes
 from compactlab.results.lock import take
 from compactlab.results.tables import Tables, frame
 
@@ -24,7 +24,6 @@ MANIFEST = "manifest.json"
 REPORT = "report.html"
 RUN_FILE = "run.json"
 LOCK_FILE = "lock"
-READABLE_BY_ALL = 0o644
 
 
 @dataclass(frozen=True)
@@ -110,7 +109,7 @@ class RunFolder:
                 shutil.rmtree(path, ignore_errors=True)
             elif path.name != LOCK_FILE:
                 path.unlink()
-        _write(self.partial / RUN_FILE, _json({"run": self.run}))
+        write_bytes(self.partial / RUN_FILE, _json({"run": self.run}).encode())
 
     def kept(self, key: str) -> Tables | None:
         """The tables of a session that an earlier, interrupted start of this run finished."""
@@ -145,15 +144,17 @@ class RunFolder:
         ]
         speaking = (MANIFEST, REPORT, *(f"{name}.parquet" for name in WHEN_ASKED))
         writers.append((MANIFEST, lambda path: path.write_text(_json(manifest), "utf-8")))
-        with _sentence(self.folder):
+        with _sentence(self.folder), ExitStack() as stack:
             self.folder.mkdir(parents=True, exist_ok=True)
-            with _made(self.folder, writers) as made:
-                # the manifest last: without it notebooks are not ours to take away
-                for old in sorted(self.folder.iterdir(), key=lambda p: p.name == MANIFEST):
-                    if old.name in speaking or old.suffix == ".ipynb":
-                        old.unlink()  # they would speak of rows that are gone
-                for name, path in made:
-                    path.replace(self.folder / name)
+            made = {name: stack.enter_context(passing(self.folder / name)) for name, _ in writers}
+            for name, write in writers:
+                write(made[name])
+            # the manifest last: without it notebooks are not ours to take away
+            for old in sorted(self.folder.iterdir(), key=lambda p: p.name == MANIFEST):
+                if old.name in speaking or old.suffix == ".ipynb":
+                    old.unlink()  # they would speak of rows that are gone
+            for name, path in made.items():
+                path.replace(self.folder / name)
         shutil.rmtree(self.partial, ignore_errors=True)
 
 
@@ -232,29 +233,6 @@ def _parquet_writer(table: Any) -> Callable[[Path], None]:
         pq.write_table(table, path, compression="zstd")
 
     return write
-
-
-def _write(path: Path, text: str) -> None:
-    with _made(path.parent, [(path.name, lambda p: p.write_text(text, "utf-8"))]) as made:
-        made[0][1].replace(path)
-
-
-@contextmanager
-def _made(folder: Path, writers: Sequence[tuple[str, Callable[[Path], Any]]]
-          ) -> Iterator[list[tuple[str, Path]]]:
-    """Write each file under a passing name; what was not renamed in the body is removed."""
-    made: list[tuple[str, Path]] = []
-    try:
-        for name, write in writers:
-            handle, passing = tempfile.mkstemp(dir=folder, prefix=f".{name}.", suffix=".tmp")
-            os.close(handle)
-            made.append((name, Path(passing)))
-            write(Path(passing))
-            Path(passing).chmod(READABLE_BY_ALL)  # mkstemp's 0600 would shut others out
-        yield made
-    finally:
-        for _, path in made:
-            path.unlink(missing_ok=True)
 
 
 @contextmanager
