@@ -96,6 +96,14 @@ def test_a_table_of_ones_own_comes_first_with_dates_and_tiers(tmp_path: Path) ->
     "models: {mine: {inptu: 1}}", "models: {mine: {output: 1}}",
     "models: {mine: {input: 1, from: x}}",
     "models: {mine: {input: 1, tiers: [{input: 2}]}}", "models: {mine: {input: 1, tiers: 3}}",
+    "models: {mine: {input: .nan}}", "models: {mine: {input: .inf}}",
+    "models: {mine: {input: \"1e400\"}}", "models: {mine: {input: sNaN}}",
+    "models: {mine: {input: 1, from: 2026-13-01}}", "models: {mine: {input: 1, 5: 2, x: 3}}",
+    "models: {mine: {input: 1, tiers: [{above: true, input: 2}]}}",
+    "models: {mine: {input: 1, tiers: [{above: -5, input: 2}]}}",
+    "models: {mine: {input: 1, tiers: [{above: 5, from: 2026-01-01}]}}",
+    "models: {mine: {input: 1, tiers: [{above: 5, input: 2}, {above: 5, input: 3}]}}",
+    "models:\n  mine: {input: 1}\n  mine: {input: 2}\n", "models: " + "[" * 5000,
     "models: ["])
 def test_a_table_that_cannot_be_read_is_an_error(tmp_path: Path, text: str) -> None:
     path = tmp_path / "prices.yaml"
@@ -104,6 +112,14 @@ def test_a_table_that_cannot_be_read_is_an_error(tmp_path: Path, text: str) -> N
         price_row("mine", "", NOVEMBER, path)
     with pytest.raises(BadPrices, match=re.escape(str(path))):
         check_table(path)
+
+
+@pytest.mark.parametrize("model", ["claude-own", "Claude-Own", "maker/claude-own",
+                                   "claude-own-20250929", "claude-own-2025-09-29"])
+def test_a_log_names_a_model_with_maker_or_date(tmp_path: Path, model: str) -> None:
+    path = tmp_path / "prices.yaml"
+    path.write_text("models: {CLAUDE-own: {input: 7}}")
+    assert price_row(model, "", NOVEMBER, path).at(1).input == D(7)
 
 
 def test_sums_are_exact_and_equal_those_of_the_single_requests() -> None:

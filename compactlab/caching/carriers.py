@@ -16,7 +16,8 @@ TEXT = -2  # a string that becomes one text block
 class Place(NamedTuple):
     """A place for a mark: section (tools, system, messages), index in it, block in that.
 
-    `block` -1 = on the item itself, -2 = its text becomes a block.
+    Section request: the API's own top-level mark, which takes one of the slots. `block` -1 = on
+    the item itself, -2 = its text becomes a block.
     """
 
     section: str
@@ -62,6 +63,22 @@ def literal_place(messages: list[Json], index: int, native: bool) -> Place | Non
     return Place("messages", index, WHOLE)
 
 
+def literal_system(content: object) -> Place | None:
+    """Where it puts the mark of a system prompt that stands in a field of its own."""
+    if isinstance(content, str):
+        return Place("system", 0, TEXT)
+    if isinstance(content, list) and content and isinstance(content[-1], dict):
+        return Place("system", 0, len(content) - 1)
+    return None
+
+
+def drop_refused(request: Json) -> None:
+    """Take away marks that are there on blocks that the API refuses them on."""
+    for place, _ in own_marks(request):
+        if place.block >= 0 and not can_carry(_holder(request, place)):
+            put(request, place, None)
+
+
 def put(request: Json, place: Place, marker: Json | None, *, replace: bool = False) -> None:
     """Set a mark, or take it away (None); one that is there stays unless `replace`."""
     holder = _holder(request, place)
@@ -73,6 +90,8 @@ def put(request: Json, place: Place, marker: Json | None, *, replace: bool = Fal
 
 def _holder(request: Json, place: Place) -> Json:
     """The object on which the mark stands; a text becomes a block for it."""
+    if place.section == "request":
+        return request
     if place.section == "system":
         key, item = "system", request
     else:
@@ -90,7 +109,7 @@ def _holder(request: Json, place: Place) -> Json:
 
 
 def own_marks(request: Json) -> list[tuple[Place, Json]]:
-    """Every mark of a request with its place, in the order tools, system, messages."""
+    """Every mark of a request with its place: tools, system, messages, the request's own last."""
     return list(_marks(request))
 
 
@@ -106,6 +125,7 @@ def _marks(request: Json) -> Iterator[tuple[Place, Json]]:
     for index, message in enumerate(request.get("messages") or ()):
         yield from _content("messages", index, message.get("content"))
         yield from _of(Place("messages", index, WHOLE), message)
+    yield from _of(Place("request", 0, WHOLE), {MARKER: request.get(MARKER)})
 
 
 def _content(section: str, index: int, content: object) -> Iterator[tuple[Place, Json]]:

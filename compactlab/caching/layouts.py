@@ -7,10 +7,13 @@ from copy import deepcopy
 from typing import Any
 
 from compactlab.caching.carriers import (
+    MARKER,
     MOST_MARKS,
     Place,
+    drop_refused,
     last_block,
     literal_place,
+    literal_system,
     message_place,
     own_marks,
     places_with_marks,
@@ -58,15 +61,21 @@ def mark_request(request: Json, layout: str = "tools_system_2", ttl: str = "5m",
     messages = marked.get("messages")
     if not isinstance(messages, list) or not all(isinstance(m, dict) for m in messages):
         raise BadHistory("a request to mark needs a list of messages, each one a JSON object")
+    tools = marked.get("tools") or []
+    if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
+        raise BadHistory("the tools of a request to mark are a list of JSON objects")
+    if place is not _system_and_3:  # the published table keeps what the API refuses
+        drop_refused(marked)
+    there = set(places_with_marks(marked))
     if layout == "automatic" and top_level:
-        if len(own_marks(marked)) >= MOST_MARKS:
-            _thin(marked, MOST_MARKS - 1)
-        marked["cache_control"] = _marker(_at_the_end(marked, ttl))
+        if not own_marks({MARKER: marked.get(MARKER)}):
+            _thin(marked, MOST_MARKS - 1, there)
+            marked[MARKER] = _marker(_at_the_end(marked, ttl))
         return marked
     for target in place(marked, provider):
         put(marked, target, _marker(ttl))
-    _thin(marked, MOST_MARKS)
-    _order(request, marked, ttl)
+    _thin(marked, MOST_MARKS, there)
+    _order(marked, there, ttl)
     return marked
 
 
@@ -86,6 +95,8 @@ def _system_and_3(request: Json, provider: str) -> list[Place]:
     others = [i for i, m in enumerate(messages) if m.get("role") != "system"]
     native = is_native(provider)
     found = [literal_place(messages, i, native) for i in (*system, *others[-3:])]
+    if request.get("system"):  # the system prompt of a request in the API's own form
+        found.insert(0, literal_system(request["system"]))
     return [place for place in found if place is not None]
 
 
@@ -144,21 +155,24 @@ LAYOUTS: dict[str, Callable[[Json, str], list[Place]]] = {
 
 
 # -- four marks, an hour before five minutes
-def _thin(request: Json, most: int) -> None:
-    """Drop marks of messages, the oldest first, until no more than `most` are there."""
+def _thin(request: Json, most: int, there: set[Place]) -> None:
+    """Drop marks until no more than `most` are there: of messages, the oldest first, then new ones.
+
+    BadHistory where those that were there before are too many already.
+    """
     marks = places_with_marks(request)
     spare = [p for p in marks if p.section == "messages"
              and request["messages"][p.item].get("role") != "system"]
-    for place in spare[: max(len(marks) - most, 0)]:
+    added = [p for p in reversed(marks) if p not in there and p not in spare]
+    for place in (*spare, *added)[: max(len(marks) - most, 0)]:
         put(request, place, None)
     left = len(places_with_marks(request))
     if left > most:
         raise BadHistory(f"{left} cache marks on tools and system prompt: at most {most} fit")
 
 
-def _order(before: Json, request: Json, ttl: str) -> None:
+def _order(request: Json, there: set[Place], ttl: str) -> None:
     """Marks that were set here take the lifetime that those which were there allow."""
-    there = set(places_with_marks(before))
     marks = own_marks(request)
     for position, (place, _) in enumerate(marks):
         if place not in there:
@@ -175,8 +189,13 @@ def _fitting_at(earlier: list[tuple[Place, Json]], there: set[Place], ttl: str, 
 
 
 def _at_the_end(request: Json, ttl: str) -> str:
-    """The lifetime of a mark behind all others."""
+    """The lifetime of a mark behind all others: that of a mark on the very block, if there is one.
+    """
     _refuse_disorder(request)
+    marks = dict(own_marks(request))
+    on_it = next((marks[place] for place in _single(request, "") if place in marks), None)
+    if on_it is not None:
+        return "1h" if on_it.get("ttl") == "1h" else "5m"
     return "5m" if any(m.get("ttl") != "1h" for _, m in own_marks(request)) else ttl
 
 

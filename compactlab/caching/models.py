@@ -29,7 +29,8 @@ ROWS = (
     ModelRow(("opus-4-8", "sonnet-5", "sonnet-4-6"), 1024, True, "2026-09"),
     ModelRow(("sonnet-4-5", "opus-4-1", "opus-4", "sonnet-4"), 1024, False, "2026-09"),
     ModelRow(("opus-4-7", "mythos-preview"), 2048, True, "2026-09"),
-    ModelRow(("haiku-3-5",), 2048, False, "2026-09"),
+    ModelRow(("haiku-3-5", "haiku-3"), 2048, False, "2026-09"),
+    ModelRow(("sonnet-3-7", "sonnet-3-5", "sonnet-3", "opus-3"), 1024, False, "2026-09"),
     ModelRow(("opus-4-6", "opus-4-5"), 4096, True, "2026-09"),
     ModelRow(("haiku-4-5",), 4096, False, "2026-09"),
 )
@@ -37,9 +38,11 @@ UNKNOWN_CLAUDE = ModelRow((), 1024, True, "", "a guess: the commonest minimum")
 _BY_NAME = {name: row for row in ROWS for name in row.models}
 _CLAUDE = re.compile(r"(opus|sonnet|haiku|fable|mythos)-(preview|\d+)(?:-(\d{1,2}))?(?!\d)")
 _OLD_CLAUDE = re.compile(r"claude-(\d)-(\d)-(opus|sonnet|haiku)")
-_GPT = re.compile(r"gpt-(\d+)(?:-(\d+))?(?!\d)")
+_FIRST_CLAUDE = re.compile(r"claude-(\d)-(opus|sonnet|haiku)")
+_GPT = re.compile(r"gpt-(\d{1,2})(?:-(\d{1,2}))?(?!\d)")  # behind it may stand a date
 GPT_WITH_WRITES = (5, 6)  # from this version on writes are paid
 GPT_55_INTERVAL = 2048
+MOST_GPT = 20
 GEMINI_MIN = 2048  # the page says 4,096 for 3.x; recorded requests of 3 read 2,048-token prefixes
 
 
@@ -48,6 +51,8 @@ def family(model: str) -> str:
     name = model.lower().replace(".", "-").replace("_", "-")
     if found := _OLD_CLAUDE.search(name):
         return f"{found[3]}-{found[1]}-{found[2]}"
+    if found := _FIRST_CLAUDE.search(name):
+        return f"{found[2]}-{found[1]}"
     if "claude" not in name and not _BY_NAME.keys() & {name}:
         return ""
     if found := _CLAUDE.search(name):
@@ -87,6 +92,8 @@ def _by_model(name: str) -> str:
         return "anthropic"
     if found := _GPT.search(name):
         version = (int(found[1]), int(found[2] or 0))
+        if version[0] > MOST_GPT:  # gpt-35 is 3.5
+            version = divmod(version[0], 10)
         return "openai_56" if version >= GPT_WITH_WRITES else "openai_classic"
     return next((rule for word, rule in (("gemini", "gemini_implicit"), ("deepseek", "deepseek"))
                  if word in name), "")

@@ -82,7 +82,8 @@ def _literal(prefixes: Prefixes, tail: int, native: bool) -> list[int]:
             if here.literal and (native or here.role != "tool"):
                 found.append(here.literal)
         node = here.before
-    return _system(prefixes, tail) + found[::-1]
+    first = prefixes.where[tail].first
+    return ([first] if first else _system(prefixes, tail)) + found[::-1]
 
 
 _PLACES: dict[str, Place] = {

@@ -32,6 +32,7 @@ class Where(NamedTuple):
     literal: int
     role: str
     system: int  # the mark of the system prompt, 0 without one
+    first: int = 0  # that of its first message in the log
 
 
 class Prefixes:
@@ -156,7 +157,8 @@ class _Chain:
             return tail
         if node not in prefixes.where:
             system = (mark or before.system) if leads else before.system
-            prefixes.where[node] = Where(tail, mark, literal, shape.role, system)
+            first = before.first or (mark if leads else 0)
+            prefixes.where[node] = Where(tail, mark, literal, shape.role, system, first)
         if leads:
             prefixes.leading.add(node)
         return node

@@ -50,13 +50,14 @@ class _Trail:
 
     def __init__(self, tree: Tree, made: Rule, ahead: bool) -> None:
         self.tree, self.rule, self.ahead = tree, made, ahead
+        self._marks_last = made.lifetime(TTLS["5m"]) == TTLS["5m"]  # as long as they say
         self.nodes: list[int] = []
         self.blocks: list[CacheBlock] = []
         self.salts: dict[str, Hashable] = {}
         self.t = float("-inf")
 
     def send(self, request: CacheRequest) -> Served:
-        if request.t < self.t:
+        if not request.t >= self.t:
             raise BadSetting(f"a request at {request.t} s comes after one at {self.t} s: "
                              "sort the requests by time")
         if not 0 <= request.keep <= len(self.blocks):
@@ -65,7 +66,7 @@ class _Trail:
         self.t = request.t
         self._move(request)
         tail = self.nodes[-1] if self.nodes else ROOT
-        marks = tuple((self._marked(m.block), _seconds(m.ttl)) for m in sorted(request.marks))
+        marks = tuple((self._marked(m.block), self._seconds(m.ttl)) for m in sorted(request.marks))
         output = self._extended(tail, request.output) if request.output else ROOT
         return self.rule.step(Sending(request.t, tail, marks, request.ttft, output))
 
@@ -105,14 +106,14 @@ class _Trail:
             raise BadSetting(f"a breakpoint on block {block}: the prompt has {len(self.nodes)}")
         return self.nodes[block]
 
-
-def _seconds(ttl: str) -> float:
-    found = TTLS.get(ttl)
-    if found is None:
-        if ttl.endswith("m") and ttl[:-1].isdigit():  # other providers' lifetimes
-            return 60.0 * int(ttl[:-1])
-        raise BadSetting(f"ttl = {ttl!r}: choose one of {', '.join(TTLS)}")
-    return found
+    def _seconds(self, ttl: str) -> float:
+        found = TTLS.get(ttl)
+        if found is None and not self._marks_last:  # another provider's lifetime, such as 30m
+            minutes = ttl.removesuffix("m")
+            found = 60.0 * int(minutes) if minutes.isascii() and minutes.isdigit() else None
+        if found is None:
+            raise BadSetting(f"ttl = {ttl!r}: choose one of {', '.join(TTLS)}")
+        return found
 
 
 def simulate_requests(requests: Iterable[CacheRequest], provider: str = "anthropic",

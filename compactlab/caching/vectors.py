@@ -7,7 +7,7 @@ one is expected to read, write, leave uncached, and cost.
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -80,7 +80,7 @@ def check_file(path: Path | str) -> Checked:
     try:
         text = Path(path).read_bytes()
         found = msgspec.json.decode(text, type=_File)
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, msgspec.DecodeError, RecursionError) as error:
         raise BadSession(f"{path}: no file of cache vectors ({error})") from error
     if found.format != FORMAT:
         raise BadSession(f"{path}: format {found.format!r}, expected {FORMAT!r}")
@@ -91,7 +91,7 @@ def check_file(path: Path | str) -> Checked:
             requests += len(variant.requests)
             try:
                 differences += _check(vector, variant)
-            except (CompactlabError, InvalidOperation, KeyError) as error:
+            except (CompactlabError, ArithmeticError, LookupError, TypeError, ValueError) as error:
                 differences.append(Difference(vector.id, variant.name, -1, "run", "an answer",
                                               f"{type(error).__name__}: {error}"))
     return Checked(len(found.vectors), requests, tuple(differences))

@@ -59,6 +59,11 @@ SYNONYMS = {
 }
 
 
+SIZES = frozenset({"block", "granularity", "interval", "lookback", "capacity_blocks",
+                   "most_marks"})
+OPTIONAL = frozenset({"interval", "idle_ttl", "max_ttl", "capacity_blocks"})
+
+
 def name_of(provider: str) -> str:
     """The rule's own name; UnknownName with the choices."""
     found = ALIASES.get(provider.lower(), provider.lower())
@@ -81,8 +86,28 @@ def rule(provider: str, tree: Tree, **settings: Any) -> Rule:
         if name not in known:
             raise BadSetting(f"{provider} has no setting {key!r}: choose one of "
                              f"{', '.join(sorted(known))}")
+        _check(f"{provider}: {key}", value, getattr(found.settings, name), name)
         values[name] = value
     return found.make(tree, replace(found.settings, **values))
+
+
+def _check(what: str, value: object, default: object, name: str) -> None:
+    """A value must be of its default's type: numbers from 0, sizes from 1."""
+    if default is None or name in OPTIONAL:
+        if value is None:
+            return
+        default = 0.0 if default is None else default
+    if isinstance(default, bool) or isinstance(value, bool):
+        fits = isinstance(default, bool) and isinstance(value, bool)
+    elif isinstance(default, str):
+        fits = isinstance(value, str)
+    else:
+        whole = isinstance(default, int) or name in SIZES
+        fits = isinstance(value, int) if whole else isinstance(value, int | float)
+        least = 1 if name in SIZES else 0
+        fits = fits and least <= value < float("inf")  # type: ignore[operator]  # a number by now
+    if not fits:
+        raise BadSetting(f"{what} = {value!r}: needs a value like {default!r}")
 
 
 def _collapses(rule: object) -> bool:

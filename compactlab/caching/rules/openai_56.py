@@ -53,7 +53,8 @@ class OpenAI56:
         explicit = [node for node, _ in sending.marks]
         implicit = [tail] if s.mode == "implicit" and tail not in explicit else []
         room = s.most_marks - len(implicit)
-        marks = [n for n in explicit[-room:] + implicit if tokens[n] >= s.min_tokens]
+        latest = explicit[max(len(explicit) - room, 0):]
+        marks = [n for n in latest + implicit if tokens[n] >= s.min_tokens]
         hit = self._find(tail, marks, t)
         read = tokens[hit]
         last = max([read, *(tokens[n] for n in marks)])

@@ -24,7 +24,9 @@ DATE = "2026-09-20"
 class ClassicSettings:
     """`interval` None = any multiple of `granularity`; `hidden`: tokens of the hidden message.
 
-    `idle_ttl` None = nothing expires; `p_hit`: share of requests that reach the machine with the
+    `idle_ttl` None = nothing expires; `max_ttl`: seconds after which a prefix goes although it is
+    used, counted from the request that made it (None = the hour of the page is one of idleness);
+    `p_hit`: share of requests that reach the machine with the
     cache, drawn with `seed`.
     """
 
@@ -33,6 +35,7 @@ class ClassicSettings:
     interval: int | None = None
     hidden: int = 0
     idle_ttl: float | None = 600.0
+    max_ttl: float | None = None
     p_hit: float = 1.0
     seed: int = 0
     factor: float = 1.0  # of the floored match that the provider reports
@@ -46,11 +49,17 @@ class OpenAIClassic:
     def __init__(self, tree: Tree, settings: ClassicSettings | None = None) -> None:
         self.tree, self.settings = tree, settings or ClassicSettings()
         self.seen = Seen(tree)
+        self._born: float | None = None  # when the prefixes that are there were made
         self._random = Random(self.settings.seed)
 
     def step(self, sending: Sending) -> Served:
         """Read the longest prefix of an earlier request, in whole steps; nothing is written."""
         t, tail = sending.t, sending.tail
+        most = self.settings.max_ttl
+        if self._born is None or (most is not None and t - self._born > most):
+            if self._born is not None:
+                self.seen = _cut(self.tree, self.seen, 0)
+            self._born = t
         shared, live = self.seen.match(tail, t, self.settings.idle_ttl)
         read = self._readable(self.tree.tokens[live])
         if self.settings.p_hit < 1 and self._random.random() >= self.settings.p_hit:
