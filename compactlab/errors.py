@@ -29,6 +29,10 @@ class BadSession(CompactlabError):
     """A recorded session that cannot be read; names the file and, where known, the line."""
 
 
+class BadFile(CompactlabError):
+    """A file that cannot be written, or that is there already; names it."""
+
+
 class NoImporter(CompactlabError):
     """A file in no format that compactlab reads."""
 

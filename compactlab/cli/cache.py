@@ -50,12 +50,12 @@ def validate(
     from compactlab.caching.groups import by_gap, by_group
     from compactlab.caching.validate import table
     from compactlab.caching.validate import validate as compare
-    from compactlab.cli.files import expand, load_all
     from compactlab.cli.summary import show_not_read
+    from compactlab.formats.named import expand, read_all
 
     files = expand(paths)
     with progress("reading", len(files)) as step:
-        loaded = load_all(files, step)
+        loaded = read_all(files, step)
     sessions = [s for s in loaded.sessions if any(r.usage and r.usage.prompt for r in s.requests)]
     found: list[Validation] = []
     with progress("comparing", len(sessions)) as step:

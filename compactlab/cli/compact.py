@@ -19,7 +19,7 @@ from compactlab.cli.options import (
     Window,
 )
 from compactlab.cli.text import safe, say, say_json
-from compactlab.errors import BadRun, UnknownName
+from compactlab.errors import UnknownName
 from compactlab.words import less, plural
 
 if TYPE_CHECKING:
@@ -61,22 +61,23 @@ def compact(
     compactlab compact chat.json --strategy escalating --level 1 -o smaller.json
     compactlab compact log.jsonl --as anthropic --window 64K
     """
-    from compactlab.cli.files import one
+    from compactlab.cli.files import check_new, one, writing
+    from compactlab.files import write_bytes
     from compactlab.index import index
     from compactlab.replay import compact as compact_history
 
     found = one(file, session)
     form = _form(as_, found.format)
     target = out if out is not None else Path(f"{_stem(file)}.compacted{SUFFIXES[form]}")
-    if target.exists() and not force:
-        raise BadRun(f"{target} is there already: name another file with --out, or use --force")
+    check_new(target, force)
     store = index(found, tokenizer)
     before = store.history(found.messages)
     made = compact_history(
         before, strategy, window=parse.window(window), level=level, budget=budget,
         summariser=summariser, **parse.settings(set_ or ()))
     after = made[-1].history if made else before
-    _write(target, _bytes(found, after, form, target))
+    with writing(target):
+        write_bytes(target, _bytes(found, after, form, target))
     if as_json:
         say_json(_for_scripts(target, form, before, after, made))
     else:
@@ -115,16 +116,6 @@ def _bytes(session: Session, after: History, form: str, target: Path) -> bytes:
     else:
         data = anthropic_messages.write(messages, session.tools) + b"\n"
     return gzip.compress(data, mtime=0) if target.suffix == ".gz" else data
-
-
-def _write(target: Path, data: bytes) -> None:
-    """Whole or not at all."""
-    from compactlab.files import write_bytes
-
-    try:
-        write_bytes(target, data)
-    except OSError as error:
-        raise BadRun(f"{target} cannot be written: {error.strerror or error}") from error
 
 
 def _show(target: Path, form: str, strategy: str, before: History, after: History,

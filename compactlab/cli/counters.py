@@ -13,9 +13,11 @@ from compactlab.words import percent
 
 def show_counters(folder: Path, as_json: bool) -> None:
     """One line a format: sessions, requests, median and largest error of the prompt totals."""
+    from compactlab.formats.named import expand
+
     found: dict[str, list[tuple[float, int]]] = {}
     other = unread = 0
-    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
+    for path in expand([str(folder)]):
         errors, rest, fine = _errors(path)
         unread += not fine
         other += rest

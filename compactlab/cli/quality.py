@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from compactlab.bench import Plan
-    from compactlab.cli.files import Loaded
+    from compactlab.formats.named import Read
     from compactlab.session import Session
 
 STRATEGIES = "escalating,compressor,layered,observation_masking,recent,recorded"
@@ -98,22 +98,22 @@ def _plan(strategies: list[str] | None, windows: list[str] | None, summariser: s
           out: Path | None) -> Plan:
     """Check everything before anything is read."""
     from compactlab.bench import plan
-    from compactlab.errors import BadRun
+    from compactlab.errors import BadFile
 
     if out is not None and not out.resolve().parent.is_dir():
-        raise BadRun(f"{out} cannot be written: no folder {out.resolve().parent.name}")
+        raise BadFile(f"{out} cannot be written: no folder {out.resolve().parent.name}")
     return plan(parse.names(strategies or (STRATEGIES,)),
                 parse.windows(windows or (WINDOW,)), summariser=summariser, tokenizer=tokenizer)
 
 
-def _read(paths: list[str], most: int) -> tuple[Loaded, list[Session]]:
+def _read(paths: list[str], most: int) -> tuple[Read, list[Session]]:
     """What was read, and the sessions that are scored."""
-    from compactlab.cli.files import expand, load_all
     from compactlab.errors import BadSession
+    from compactlab.formats.named import expand, read_all
 
     files = expand(paths)
     with progress("reading", len(files)) as step:
-        loaded = load_all(files, step)
+        loaded = read_all(files, step)
     chosen = _longest([s for s in loaded.sessions if s.requests], most)
     if not chosen:
         raise BadSession(f"no session with a request in {plural(len(files), 'file')}")
@@ -131,14 +131,11 @@ def _scored(sessions: list[Session], planned: Plan, cuts: int, budgets: list[flo
 
 
 def _write(rows: DataFrame, out: Path) -> None:
-    """Whole or not at all."""
-    from compactlab.errors import BadRun
+    from compactlab.cli.files import writing
     from compactlab.files import write_bytes
 
-    try:
+    with writing(out):
         write_bytes(out, rows.to_parquet(index=False))
-    except OSError as error:
-        raise BadRun(f"{out} cannot be written: {error.strerror or error}") from error
 
 
 def _longest(sessions: list[Session], most: int) -> list[Session]:

@@ -22,12 +22,12 @@ def report(
     compactlab run --sessions datasets --quality --out results/mine
     compactlab report results/mine --sessions datasets
     """
-    from compactlab.cli.files import expand, load_all
+    from compactlab.formats.named import expand, read_all
     from compactlab.report import report as make_report
     from compactlab.results import read_manifest
 
     read_manifest(folder)
-    page = make_report(folder, files=load_all(expand(sessions)).by_id if sessions else None)
+    page = make_report(folder, files=read_all(expand(sessions)).by_id if sessions else None)
     if as_json:
         say_json({"report": str(page)})
     else:

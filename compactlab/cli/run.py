@@ -15,7 +15,7 @@ from compactlab.words import plural
 
 if TYPE_CHECKING:
     from compactlab.bench import Plan
-    from compactlab.cli.files import Loaded
+    from compactlab.formats.named import Read
     from compactlab.results import RunFolder
 
 RESULTS = Path("results")
@@ -27,7 +27,7 @@ DEFAULT_WINDOWS = "32K,64K,128K"
 class Job:
     """A run that has been checked: what is replayed, how, and where it is written."""
 
-    loaded: Loaded
+    loaded: Read
     planned: Plan
     determines: dict[str, Any]
     place: RunFolder
@@ -78,8 +78,8 @@ def run(
       --set threshold=0.5,0.75 --out results/threshold
     """
     from compactlab.bench import plan
-    from compactlab.cli.files import expand
     from compactlab.cli.summary import show_run
+    from compactlab.formats.named import expand
 
     planned = plan(
         _strategies(strategies), parse.windows(windows or (DEFAULT_WINDOWS,)),
@@ -108,12 +108,12 @@ def _strategies(named: list[str] | None) -> list[str]:
     return list(names()) if found == [ALL] else found
 
 
-def _load(paths: list[Path], quiet: bool) -> Loaded:
-    from compactlab.cli.files import load_all
+def _load(paths: list[Path], quiet: bool) -> Read:
     from compactlab.errors import BadSession
+    from compactlab.formats.named import read_all
 
     with progress("reading", len(paths)) as step:
-        loaded = load_all(paths, step)
+        loaded = read_all(paths, step)
     if not loaded.sessions:
         from compactlab.cli.summary import show_not_read
 
@@ -124,7 +124,7 @@ def _load(paths: list[Path], quiet: bool) -> Loaded:
     return loaded
 
 
-def _job(loaded: Loaded, planned: Plan, out: Path | None, workers: int) -> Job:
+def _job(loaded: Read, planned: Plan, out: Path | None, workers: int) -> Job:
     from compactlab.results import RunFolder, determined_by, run_id
     from compactlab.tokens import counter
 

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from compactlab.cli.files import NO_IMPORTER
+from compactlab.cli.files import check_new, writing
 from compactlab.cli.options import Json, Replace
 from compactlab.cli.summary import show_not_read
 from compactlab.cli.text import progress, safe, say, say_json, short, show_table, warn
-from compactlab.errors import BadRun
 from compactlab.words import NONE, is_missing, number, plural
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ def list_(
         show_table(LIST_COLUMNS, rows, right=NUMBERS)
     if len(shown) < len(sessions):
         say(f"{len(sessions) - len(shown)} more: --limit 0 shows all {len(sessions)}.")
-    show_not_read([(f.path, _reason(f)) for f in problems])
+    show_not_read([(f.path, f.problem) for f in problems])
     if not sessions:
         say("No session found. `make demo` uses the one in datasets/.")
 
@@ -114,12 +113,6 @@ def _span(seconds: float | None) -> str:
     return plural(round(seconds), "second")
 
 
-def _reason(found: Found) -> str:
-    from compactlab.formats.find import NO_IMPORTER as UNREAD
-
-    return NO_IMPORTER if found.problem == UNREAD else found.problem
-
-
 def import_(
     files: Annotated[list[str], typer.Argument(
         metavar="PATH", help="Files, folders or globs of recorded sessions.")],
@@ -133,16 +126,17 @@ def import_(
     \b
     compactlab sessions import chats/*.json --out chats.jsonl.gz
     """
-    from compactlab.cli.files import expand, load_all
     from compactlab.errors import BadSession
+    from compactlab.formats import own
+    from compactlab.formats.named import expand, read_all
 
-    if out.exists() and not force:
-        raise BadRun(f"{out} is there already: name another file with --out, or use --force")
-    loaded = load_all(expand(files))
+    check_new(out, force)
+    loaded = read_all(expand(files))
     if not loaded.sessions:
         show_not_read(loaded.not_read)
         raise BadSession("no session among these files: nothing was written")
-    _save(out, list(loaded.sessions))
+    with writing(out):
+        own.save(out, loaded.sessions)
     if as_json:
         say_json({"file": str(out), "sessions": [_described(s) for s in loaded.sessions],
                   "not_read": [{"file": str(p), "reason": r} for p, r in loaded.not_read]})
@@ -178,15 +172,6 @@ def record(
         say_json({"file": str(written)})
     else:
         say(f"written to {written}")
-
-
-def _save(out: Path, sessions: list[Session]) -> None:
-    from compactlab.formats import own
-
-    try:
-        own.save(out, sessions)
-    except OSError as error:
-        raise BadRun(f"{out} cannot be written: {error.strerror or error}") from error
 
 
 def _described(session: Session) -> dict[str, Any]:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from compactlab.cli.files import NO_IMPORTER
 from compactlab.cli.text import say, short, show_table
 from compactlab.words import HEAD_NAMES, dollars, joined, number, percent, plural, share
 
@@ -146,6 +145,8 @@ def _windows(group: DataFrame) -> str:
 
 def show_not_read(not_read: Sequence[tuple[Path, str]]) -> None:
     """Name the files that were not read, by reason."""
+    from compactlab.formats.named import NO_IMPORTER
+
     by_reason: dict[str, list[Path]] = {}
     for path, why in not_read:
         by_reason.setdefault(why if why == NO_IMPORTER else "", []).append(path)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import zlib
 from pathlib import Path
 
 from compactlab.errors import BadSession
 
 GZIP_MAGIC = b"\x1f\x8b"
+CHUNK = 1 << 20
 GZIP_WINDOW = 31  # zlib's way of asking for a gzip header
 
 
@@ -49,3 +51,12 @@ def stem(path: Path) -> str:
     """The file's name without `.gz` and without its last suffix."""
     name = path.name.removesuffix(".gz")
     return Path(name).stem or name
+
+
+def data_hash(path: Path) -> str:
+    """sha256 of a file's bytes. Raises OSError."""
+    found = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(CHUNK):
+            found.update(chunk)
+    return found.hexdigest()

@@ -11,13 +11,13 @@ from typing import NamedTuple
 from compactlab.counting import weight
 from compactlab.errors import BadSession
 from compactlab.formats import load, sniff
+from compactlab.formats.named import NO_IMPORTER
 from compactlab.session import Session
 
 SUFFIXES = (".jsonl", ".json", ".traj")  # also with .gz behind; `.json` only in a format known here
 ALWAYS_LISTED = (".jsonl", ".traj")  # most likely sessions, even in a format that is not read
 NOT_ENTERED = frozenset({".git", ".venv", "venv", "node_modules", "__pycache__"})
 ROUGH_CHARS = 4  # characters of a token, roughly
-NO_IMPORTER = "no importer for this format"
 
 
 class Place(NamedTuple):

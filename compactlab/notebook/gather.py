@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from compactlab.errors import BadSession, NoImporter
+from compactlab.errors import BadSession
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from compactlab.formats.named import Read
     from compactlab.session import Session
 
 
@@ -69,21 +70,22 @@ def gather(
     from compactlab.results.tables import frame
 
     planned = plan(list(strategies), list(windows), summariser=summariser, tokenizer=tokenizer)
-    loaded, not_read = _load(sessions)
-    if not loaded:
+    found = _read(sessions)
+    if not found.sessions:
         raise BadSession(f"no session in {', '.join(map(str, sessions)) or 'an empty list'}")
-    made = run(loaded, planned)
-    return Gathered(frame(made.runs), frame(made.requests), frame(made.compactions), not_read)
+    made = run(found.sessions, planned)
+    return Gathered(frame(made.runs), frame(made.requests), frame(made.compactions),
+                    tuple((path.name, why) for path, why in found.not_read))
 
 
 def one_session(path: Path | str, session_id: str = "") -> Session:
     """The session `session_id` of a file (a glob will do), or its first; BadSession for another."""
-    loaded, not_read = _load([path])
-    found = [session for session in loaded if session_id in ("", session.id)]
+    read = _read([path])
+    found = [session for session in read.sessions if session_id in ("", session.id)]
     if not found:
         what = f"no session {session_id!r}" if session_id else "no session"
-        why = "; ".join(f"{name}: {reason}" for name, reason in not_read)
-        ids = ", ".join(session.id for session in loaded[:SHOWN_IDS])
+        why = "; ".join(f"{file.name}: {reason}" for file, reason in read.not_read)
+        ids = ", ".join(session.id for session in read.sessions[:SHOWN_IDS])
         raise BadSession(f"{path}: {what}; " + (why or f"its sessions are {ids}"))
     return found[0]
 
@@ -96,38 +98,13 @@ def longest_sessions(named: Sequence[Path | str], most: int) -> tuple[Session, .
     """
     if not named:
         return ()
-    loaded, _ = _load(named)
-    fit = [session for session in loaded if session.requests and not session.derived]
+    fit = [session for session in _read(named).sessions if session.requests and not session.derived]
     if not fit:
         raise BadSession(f"no session with requests in {', '.join(map(str, named))}")
     return tuple(sorted(fit, key=lambda session: -len(session.requests))[:most])
 
 
-def _load(named: Sequence[Path | str]) -> tuple[list[Session], tuple[tuple[str, str], ...]]:
-    from compactlab.formats import load
+def _read(named: Iterable[Path | str]) -> Read:
+    from compactlab.formats.named import expand, read_all
 
-    sessions: list[Session] = []
-    not_read: list[tuple[str, str]] = []
-    for path in dict.fromkeys(file for name in named for file in _files(name)):
-        try:
-            sessions += load(path)
-        except NoImporter:
-            not_read.append((path.name, "no importer"))
-        except BadSession as error:
-            not_read.append((path.name, str(error).replace(str(path), path.name)))
-    return sessions, tuple(not_read)
-
-
-def _files(name: Path | str) -> list[Path]:
-    """The files behind a path, a folder or a glob, in order; hidden ones are left out."""
-    path = Path(name).expanduser()
-    start = Path(path.anchor)
-    found = [path] if path.exists() else sorted(start.glob(str(path.relative_to(start))))
-    if not found:
-        raise BadSession(f"{name}: no such file or folder")
-    return [file for entry in found for file in (_below(entry) if entry.is_dir() else [entry])]
-
-
-def _below(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file() and not any(
-        part.startswith(".") for part in path.relative_to(folder).parts))
+    return read_all(expand(map(str, named)))

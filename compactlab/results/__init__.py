@@ -8,7 +8,7 @@ from compactlab.results.folder import (
     read_quality,
 )
 from compactlab.results.kept import with_kept
-from compactlab.results.manifest import code_hash, data_hash, determined_by, make_manifest, run_id
+from compactlab.results.manifest import code_hash, determined_by, make_manifest, run_id
 from compactlab.results.overview import overview
 from compactlab.results.tables import Rows, Tables, frame, join, tables
 
@@ -18,7 +18,6 @@ __all__ = [
     "RunFolder",
     "Tables",
     "code_hash",
-    "data_hash",
     "determined_by",
     "frame",
     "join",

@@ -18,7 +18,6 @@ from compactlab.session import compact_json
 ID_LENGTH = 12
 PACKAGES = ("pandas", "pyarrow", "tiktoken")
 CODE_SUFFIXES = frozenset({".py", ".txt", ".md"})  # the prompts are text files
-CHUNK = 1 << 20
 
 
 def run_id(determines: Mapping[str, Any]) -> str:
@@ -44,15 +43,6 @@ def code_hash() -> str:
         if path.suffix in CODE_SUFFIXES and path.is_file():
             found.update(f"{path.relative_to(package).as_posix()}\0".encode())
             found.update(hashlib.sha256(path.read_bytes()).digest())
-    return found.hexdigest()
-
-
-def data_hash(path: Path) -> str:
-    """sha256 of a file's bytes. Raises OSError."""
-    found = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(CHUNK):
-            found.update(chunk)
     return found.hexdigest()
 
 
