@@ -14,26 +14,13 @@ import pandas as pd
 
 from compactlab.bench import bench
 from compactlab.charts.means import means
-from compactlab.errors import CompactlabError
-from compactlab.formats import load
-from compactlab.session import Session
+from compactlab.formats.named import expand, read_all
+from compactlab.results.shares import pooled_effective
 from compactlab.strategies.presets import names
+from compactlab.words import interval, percent
 
 BEGIN, END = "<!-- comparison: begin -->", "<!-- comparison: end -->"
 SUMMARISER = "extractive"
-
-
-def sessions_below(places: list[Path]) -> list[Session]:
-    """Every session that can be read; files in other formats are passed over."""
-    found: list[Session] = []
-    files = [f for p in places for f in ([p] if p.is_file() else sorted(p.rglob("*")))]
-    for file in files:
-        if file.is_file():
-            try:
-                found += load(file)
-            except CompactlabError:
-                continue
-    return found
 
 
 def table(runs: pd.DataFrame) -> str:
@@ -52,30 +39,25 @@ def table(runs: pd.DataFrame) -> str:
 
 
 def _line(name: str, rows: pd.DataFrame, mean: pd.Series) -> str:
-    reduction = "–"
+    reduction = interval(mean["mean"], mean["low"], mean["high"], 1)
     if mean["n"]:
-        reduction = f"{mean['mean']:.1%}"
-        if mean["n"] > 1:
-            reduction += f" [{mean['low']:.1%}, {mean['high']:.1%}]"
         reduction += f", n = {int(mean['n'])}"
     left_out = int(mean["n_partial"] + mean["n_failed"])
     if left_out:
         reduction += f" ({left_out} left out)"
-    made = int(rows["compactions"].sum() + rows["noops"].sum())
-    rate = (rows["effective_rate"] * (rows["compactions"] + rows["noops"])).sum() / max(made, 1)
     hard = int(rows["hard_stops"].sum())
-    return (f"| `{name}` | {reduction} | {f'{rate:.0%}' if made else '–'} | {hard} "
+    return (f"| `{name}` | {reduction} | {percent(pooled_effective(rows))} | {hard} "
             f"| {int(rows['stops'].sum()) - hard} | {int(rows['noops'].sum())} "
             f"| {int(rows['peak_tokens'].max()):,} |")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sessions", nargs="+", type=Path)
+    parser.add_argument("sessions", nargs="+")
     parser.add_argument("--windows", default="64000,128000")
     parser.add_argument("--write", type=Path)
     given = parser.parse_args()
-    sessions = [s for s in sessions_below(given.sessions) if s.requests]
+    sessions = [s for s in read_all(expand(given.sessions)).sessions if s.requests]
     windows = [int(w) for w in given.windows.split(",")]
     runs = bench(sessions, list(names()), windows, summariser=SUMMARISER, workers=2,
                  progress=False)
