@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -208,7 +208,9 @@ TABLES: dict[str, tuple[Column, ...]] = {
 }
 WHEN_ASKED = ("quality",)  # the tables that a run has only when they were asked for
 
+# A column's type in pandas and in Arrow; both know missing values.
 DTYPES = {"string": "string", "int": "Int64", "float": "Float64", "bool": "boolean"}
+ARROW: dict[str, Any] = {"string": "string", "int": "int64", "float": "float64", "bool": "bool"}
 
 
 def frame(columns: Sequence[Column], rows: Sequence[Sequence[object]]) -> DataFrame:

@@ -111,9 +111,9 @@ def run_without_size(sessions: list[Session], planned: object, workers: int) -> 
 
 
 def _frame(tables: Tables) -> pd.DataFrame:
-    from compactlab.results import frame
+    from compactlab.results import to_pandas
 
-    return frame(tables.runs)
+    return to_pandas(tables.runs)
 
 
 def test_a_summariser_that_raises_costs_the_rows_of_the_strategies_that_ask_it(

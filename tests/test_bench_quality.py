@@ -10,7 +10,7 @@ import pytest
 from compactlab import bench as bench_face
 from compactlab.bench import plan, run
 from compactlab.bench import work as room
-from compactlab.results import Tables, frame
+from compactlab.results import Tables, to_pandas
 from compactlab.session import Session
 from compactlab.walk import Walk
 from tests.quality.test_table import WINDOW, story
@@ -25,7 +25,7 @@ def planned(**more: Any) -> Any:
 
 def quality(made: Tables) -> pd.DataFrame:
     assert made.quality is not None
-    return frame(made.quality)
+    return to_pandas(made.quality)
 
 
 def test_quality_is_measured_only_when_it_is_asked_for() -> None:
@@ -74,7 +74,7 @@ def test_a_bad_session_costs_its_own_rows(monkeypatch: pytest.MonkeyPatch) -> No
     bad = Session("bad", "made-up", (None,))  # type: ignore[arg-type]
     made, good = run([story(), bad], planned()), run([story()], planned())
     assert made.quality is not None and made.quality.equals(good.quality)
-    assert frame(made.runs)["status"].value_counts().to_dict() == {"ok": 6, "error": 6}
+    assert to_pandas(made.runs)["status"].value_counts().to_dict() == {"ok": 6, "error": 6}
 
 
 def test_a_fault_while_measuring_costs_the_replay_s_rows_and_is_said(
@@ -88,7 +88,7 @@ def test_a_fault_while_measuring_costs_the_replay_s_rows_and_is_said(
 
     monkeypatch.setattr(room, "quality_rows", sometimes)
     made = run([story()], planned())
-    runs = frame(made.runs)
+    runs = to_pandas(made.runs)
     assert list(runs[runs["status"] == "error"]["strategy"]) == ["layered"] * 2
     assert set(runs["reason"].dropna()) == {"ZeroDivisionError: no needs"}
     assert list(quality(made)["strategy"].unique()) == ["raw", "compressor"]

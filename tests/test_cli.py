@@ -289,7 +289,7 @@ def test_a_killed_run_goes_on_where_it_was_and_gives_the_same_tables(tmp_path: P
     planned = plan(["raw", "escalating", "compressor", "layered"], [2000, 3000],
                    tokenizer="rough", summariser="fallback")
     for name, table in bench_run(sessions, planned).items():
-        assert results.read(tmp_path / "r", name).equals(results.frame(table))
+        assert results.read(tmp_path / "r", name).equals(results.to_pandas(table))
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])

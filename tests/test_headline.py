@@ -9,7 +9,7 @@ import pytest
 
 from compactlab.bench import plan, run
 from compactlab.report import finding
-from compactlab.results import frame
+from compactlab.results import to_pandas
 from tests.quality.test_table import WINDOW, story
 from tests.tables_by_hand import quality, runs
 
@@ -225,7 +225,7 @@ def test_every_number_of_a_run_s_first_sentences_is_in_its_tables() -> None:
         ["raw", "layered", "compressor"], [WINDOW], quality=True, tokenizer="o200k_base",
         summariser="fallback"))
     assert made.quality is not None
-    table, scores = frame(made.runs), frame(made.quality)
+    table, scores = to_pandas(made.runs), to_pandas(made.quality)
     found = finding(table, scores)
     told = [(found[0], re.search(r"8K, (\w+)", found[0])),
             (found[1], re.search(r"there, (\w+)", found[1]))]

@@ -16,6 +16,7 @@ from compactlab import results
 from compactlab.columns import COMPACTIONS, KEY, QUALITY, REQUESTS, RUNS, TABLES, Column, frame
 from compactlab.errors import BadRun, UnknownName
 from compactlab.results import Rows, RunFolder
+from compactlab.results.tables import checked
 
 SAMPLE: dict[str, Any] = {"string": "a", "int": 7, "float": 0.5, "bool": True}
 
@@ -274,7 +275,7 @@ def test_the_overview_averages_sessions_served_whole_and_pools_rates() -> None:
         Rows(run(head_kind="unknown", status="error", compactions=None, noops=None, stops=None,
                  hard_stops=None, effective_rate=None, token_reduction=None, served_share=None)),
     ])
-    found = results.overview(results.frame(table.runs))
+    found = results.overview(results.to_pandas(table.runs))
     assert list(found["head_kind"]) == ["inferred", "unknown"]
     first = found.iloc[0]
     assert (first["sessions"], first["compared"], first["left_out"]) == (4, 2, 1)
@@ -283,3 +284,14 @@ def test_the_overview_averages_sessions_served_whole_and_pools_rates() -> None:
     assert (first["stops"], first["impossible"], first["errors"]) == (3, 1, 0)
     assert found.iloc[1]["errors"] == 1
     assert pd.isna(found.iloc[1]["token_reduction"])
+
+
+@pytest.mark.parametrize(("table", "column"), [
+    ("runs", "window"), ("requests", "request"), ("compactions", "request"), ("quality", "n")])
+def test_a_number_beyond_a_table_is_an_error_that_names_the_column(
+        table: str, column: str) -> None:
+    names = [c.name for c in TABLES[table]]
+    names = names if table == "runs" else names[len(KEY):]
+    row = [2**63 if name == column else None for name in names]
+    with pytest.raises(OverflowError, match=column):
+        checked(Rows(row) if table == "runs" else Rows([], **{table: [row]}))

@@ -102,7 +102,7 @@ HAND = [
 def hand() -> tuple[pd.DataFrame, pd.DataFrame]:
     made = results.tables(HAND, quality=True)
     assert made.quality is not None
-    return results.frame(made.runs), results.frame(made.quality)
+    return results.to_pandas(made.runs), results.to_pandas(made.quality)
 
 
 def test_what_a_replay_kept_is_the_mean_over_its_headline_cuts() -> None:

@@ -15,7 +15,7 @@ from compactlab.bench.plan import REPLAY_OPTIONS, Plan, plan
 from compactlab.bench.work import run, size
 from compactlab.formats import load
 from compactlab.results.kept import with_kept
-from compactlab.results.tables import frame
+from compactlab.results.tables import to_pandas
 from compactlab.session import Session
 
 if TYPE_CHECKING:
@@ -54,7 +54,8 @@ def bench(
     loaded = _loaded(sessions)
     with _bar(len(loaded), progress) as step:
         done = run(loaded, planned, workers=workers, on_done=lambda *_: step())
-    return with_kept(frame(done.runs), None if done.quality is None else frame(done.quality))
+    return with_kept(to_pandas(done.runs),
+                     None if done.quality is None else to_pandas(done.quality))
 
 
 def _loaded(sessions: Session | Path | str | Iterable[Session | Path | str]) -> list[Session]:

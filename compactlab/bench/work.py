@@ -18,14 +18,13 @@ from compactlab.errors import BadRun, BadSetting, CompactlabError, NoVocabulary
 from compactlab.index import Index
 from compactlab.quality.replayed import quality_rows
 from compactlab.replay import Replay, index, replay
-from compactlab.results.tables import Rows, Tables, join, tables
+from compactlab.results.tables import Rows, Tables, checked, join, tables
 from compactlab.session import Session
 from compactlab.summarise import find as find_summariser
 from compactlab.tokens import counter
 
 OnDone = Callable[[int, Tables], object]
 REASON_LENGTH = 300
-MOST = 2**63  # whole numbers of a table lie below
 _SETTINGS_AT = [column.name for column in KEY].index("settings")
 
 
@@ -81,7 +80,7 @@ def work(session: Session, planned: Plan) -> Tables:
         try:
             store = store if store is not None else index(session, planned.tokenizer)
             done = _replayed(session, variant, window, planned, store)
-            rows.append(_held(_rows(done, variant, planned)))
+            rows.append(checked(_rows(done, variant, planned)))
         except NoVocabulary:  # not the session's fault, and the same for all
             raise
         except Exception as error:  # noqa: BLE001  # the one broad catch: a session costs its rows
@@ -93,16 +92,6 @@ def _replayed(session: Session, variant: Variant, window: int | None, planned: P
               store: Index) -> Replay:
     return replay(session, variant.pipeline, window=window, summariser=planned.summariser,
                   tokenizer=planned.tokenizer, store=store, **planned.options)
-
-
-def _held(rows: Rows) -> Rows:
-    """The rows, if every whole number in them fits a table; OverflowError names the column."""
-    for name, values in (("runs", [rows.run]), ("requests", rows.requests)):
-        for row in values:
-            for column, value in zip(TABLES[name][-len(row):], row, strict=False):
-                if type(value) is int and abs(value) >= MOST:
-                    raise OverflowError(f"{column.name} is beyond what a table holds")
-    return rows
 
 
 def _rows(done: Replay, variant: Variant, planned: Plan) -> Rows:

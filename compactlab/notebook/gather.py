@@ -67,14 +67,14 @@ def gather(
         return Gathered(read(results, "runs"), read(results, "requests"),
                         read(results, "compactions"), quality=read_quality(results))
     from compactlab.bench import plan, run
-    from compactlab.results.tables import frame
+    from compactlab.results.tables import to_pandas
 
     planned = plan(list(strategies), list(windows), summariser=summariser, tokenizer=tokenizer)
     found = _read(sessions)
     if not found.sessions:
         raise BadSession(f"no session in {', '.join(map(str, sessions)) or 'an empty list'}")
     made = run(found.sessions, planned)
-    return Gathered(frame(made.runs), frame(made.requests), frame(made.compactions),
+    return Gathered(to_pandas(made.runs), to_pandas(made.requests), to_pandas(made.compactions),
                     tuple((path.name, why) for path, why in found.not_read))
 
 

@@ -10,7 +10,7 @@ from compactlab.results.folder import (
 from compactlab.results.kept import with_kept
 from compactlab.results.manifest import code_hash, determined_by, make_manifest, run_id
 from compactlab.results.overview import overview
-from compactlab.results.tables import Rows, Tables, frame, join, tables
+from compactlab.results.tables import Rows, Tables, join, tables, to_pandas
 
 __all__ = [
     "MANIFEST",
@@ -19,7 +19,6 @@ __all__ = [
     "Tables",
     "code_hash",
     "determined_by",
-    "frame",
     "join",
     "make_manifest",
     "overview",
@@ -28,5 +27,6 @@ __all__ = [
     "read_quality",
     "run_id",
     "tables",
+    "to_pandas",
     "with_kept",
 ]

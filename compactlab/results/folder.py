@@ -15,7 +15,7 @@ from compactlab.columns import TABLES, WHEN_ASKED
 from compactlab.errors import BadRun, UnknownName
 from compactlab.files import passing, write_bytes
 from compactlab.results.lock import take
-from compactlab.results.tables import Tables, frame
+from compactlab.results.tables import Tables, to_pandas
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -176,7 +176,7 @@ def read(folder: Path | str, table: str = "runs", **where: Any) -> pd.DataFrame:
         raise BadRun(f"{folder} has no table of {table}: it was not asked for (run again with "
                      f"--{table})")
     try:
-        found = frame(pq.read_table(path))
+        found = to_pandas(pq.read_table(path))
     except (OSError, pa.ArrowInvalid) as error:
         raise BadRun(f"{path} cannot be read ({error}): run again with --force") from error
     for name, value in where.items():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-from compactlab.columns import KEY, TABLES, WHEN_ASKED
+from compactlab.columns import ARROW, DTYPES, KEY, TABLES, WHEN_ASKED
 from compactlab.errors import UnknownName
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-MOST = 2**63 - 1  # of a column of whole numbers; only nonsense is larger
+MOST = 2**63 - 1  # of a column of whole numbers
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,19 @@ def schema(table: str) -> pa.Schema:
 
     if table not in TABLES:
         raise UnknownName("table", table, TABLES)
-    types = {"string": pa.string(), "int": pa.int64(), "float": pa.float64(), "bool": pa.bool_()}
-    return pa.schema([pa.field(c.name, types[c.type]) for c in TABLES[table]])
+    return pa.schema([pa.field(c.name, ARROW[c.type]) for c in TABLES[table]])
+
+
+def checked(rows: Rows) -> Rows:
+    """The rows, if every whole number in them fits a table; OverflowError names the column."""
+    for name, columns in TABLES.items():
+        several = [rows.run] if name == "runs" else getattr(rows, name)
+        for row in several:
+            for column, value in zip(columns if name == "runs" else columns[len(KEY):], row,
+                                     strict=False):
+                if type(value) is int and abs(value) > MOST:
+                    raise OverflowError(f"{column.name} is beyond what a table holds")
+    return rows
 
 
 def tables(replays: Iterable[Rows], *, quality: bool = False) -> Tables:
@@ -96,20 +107,14 @@ def _table(name: str, columns: Sequence[Sequence[Any]]) -> pa.Table:
 
 
 def _array(values: Sequence[Any], type: pa.DataType) -> Any:
-    """The values as a column; what no column can hold comes as near as it can."""
+    """The values as a column; lone surrogates, which no text of a table can hold, become `?`."""
     import pyarrow as pa
 
     try:
         return pa.array(values, type=type)
-    except (UnicodeEncodeError, OverflowError):
-        return pa.array([_holdable(value) for value in values], type=type)
-
-
-def _holdable(value: Any) -> Any:
-    """A text without lone surrogates, a whole number of 64 bits."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
-    return min(max(value, -MOST), MOST) if isinstance(value, int) else value
+    except UnicodeEncodeError:
+        return pa.array([value.encode("utf-8", "replace").decode() if isinstance(value, str)
+                         else value for value in values], type=type)
 
 
 def join(parts: Iterable[Tables]) -> Tables:
@@ -122,15 +127,11 @@ def join(parts: Iterable[Tables]) -> Tables:
     return Tables(**{name: table.combine_chunks() for name, table in joined.items()})
 
 
-def frame(table: pa.Table) -> pd.DataFrame:
+def to_pandas(table: pa.Table) -> pd.DataFrame:
     """The table as pandas with nullable types, as a replay's own tables have; missing is NA."""
     import pandas as pd
     import pyarrow as pa
 
-    types = {
-        pa.string(): pd.StringDtype(),
-        pa.int64(): pd.Int64Dtype(),
-        pa.float64(): pd.Float64Dtype(),
-        pa.bool_(): pd.BooleanDtype(),
-    }
+    types: dict[Any, Any] = {pa.field("", arrow).type: pd.api.types.pandas_dtype(DTYPES[name])
+                             for name, arrow in ARROW.items()}
     return table.to_pandas(types_mapper=types.get)
