@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compactlab.quality.pairs import METRICS, in_words, pairs
+from compactlab.quality.pairs import METRICS, lines, pairs
 from compactlab.words import NONE, percent, window_name
 
 if TYPE_CHECKING:
@@ -20,18 +20,10 @@ def pairs_table(rows: pd.DataFrame, budget: float) -> pd.DataFrame:
     """
     import pandas as pd
 
-    found = pairs(rows)
-    found = found[found["budget"].isna() | (found["budget"] == budget)]
-    lines: dict[tuple[str, ...], dict[str, str]] = {}
-    for row in found.to_dict("records"):
-        own, tokens = pd.isna(row["budget"]), row["window"]
-        window = window_name(0 if pd.isna(tokens) else int(tokens))
-        at = (str(row["format"]), window if own else NONE,
-              "own" if own else percent(float(row["budget"])),
-              f"{row['first']} - {row['second']}")
-        cells = {str(name): value for name, value in row.items()}
-        lines.setdefault(at, {})[str(row["metric"])] = in_words(cells)
-    table = pd.DataFrame([[*at, *(line.get(m, NONE) for m in METRICS)]
-                          for at, line in lines.items()],
-                         columns=["format", "window", "budget", "pair", *METRICS])
+    found = [(line.format,
+              window_name(line.window or 0) if line.budget is None else NONE,
+              "own" if line.budget is None else percent(line.budget), line.pair,
+              *(line.said.get(metric, NONE) for metric in METRICS))
+             for line in lines(pairs(rows), budget)]
+    table = pd.DataFrame(found, columns=["format", "window", "budget", "pair", *METRICS])
     return table.set_index(["format", "window", "budget", "pair"])

@@ -149,7 +149,7 @@ def with_key(table: pd.DataFrame, about: Mapping[str, Any] | None = None) -> pd.
     found = table.assign(**own)
     found = found.assign(window=_whole(found["window"]))
     label = found["strategy"].astype(str)
-    settings = found["settings"].astype("string").fillna("").replace("{}", "").astype(str)
+    settings = found["settings"].astype("string").fillna("").astype(str)
     label = label.where(settings == "", label + " " + settings)
     if found["summariser"].nunique() > 1:
         label = label + " [" + found["summariser"].astype(str) + "]"

@@ -173,18 +173,13 @@ def _show(form: str, view: str, group: DataFrame) -> None:
 
 def _show_pairs(form: str, compared: DataFrame, budget: float) -> None:
     """Who is ahead: strategies at their own size, the others at one budget, the middle one."""
-    from compactlab.quality.pairs import METRICS, in_words
+    from compactlab.quality.pairs import METRICS, lines
 
-    shown = compared[compared["budget"].isna() | (compared["budget"] == budget)]
-    lines: dict[tuple[str, ...], dict[str, str]] = {}
-    for row in shown.to_dict("records"):
-        window = "" if is_missing(row["window"]) else number(int(row["window"]))
-        at = (f"{row['first']} - {row['second']}", window, _budget(row["budget"]))
-        lines.setdefault(at, {})[str(row["metric"])] = in_words(
-            {str(name): value for name, value in row.items()})
-    if lines:
-        show_table(("pair", "window", "budget", *(m.replace("_", " ") for m in METRICS)),
-                   [[*at, *(values.get(m, NONE) for m in METRICS)] for at, values in lines.items()],
+    rows = [(line.pair, "" if line.window is None else number(line.window), _budget(line.budget),
+             *(line.said.get(metric, NONE) for metric in METRICS))
+            for line in lines(compared, budget)]
+    if rows:
+        show_table(("pair", "window", "budget", *(m.replace("_", " ") for m in METRICS)), rows,
                    title=f"{form}, view cut: who is ahead, paired by session",
                    right=["window", "budget"])
 

@@ -95,7 +95,7 @@ def _of_run(results: Path | str, sessions: Sequence[str], strategies: Sequence[s
     if found is None:
         return None
     found = found[found["strategy"].isin(list(strategies)) & found["window"].isin(list(windows))
-                  & found["settings"].isin(["", "{}"]) & found["metric"].isin(["sound", *METRICS])]
+                  & (found["settings"] == "") & found["metric"].isin(["sound", *METRICS])]
     if sessions:
         found = found[found["session"].isin(list(sessions))]
     budget = pd.array([None] * len(found), dtype="Float64")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from math import isnan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from compactlab.columns import Column, frame
 from compactlab.quality.table import session_means
@@ -60,6 +60,30 @@ def in_words(row: Mapping[str, Any]) -> str:
         p = float(row["p"])
         text += f" p={p:.3f}" if p >= SMALLEST_P else f" p<{SMALLEST_P}"
     return f"{text} {row['verdict']}"
+
+
+class Line(NamedTuple):
+    """One pair at a window or a budget, and what is said of it by metric."""
+
+    format: str
+    pair: str
+    window: int | None
+    budget: float | None
+    said: dict[str, str]
+
+
+def lines(table: DataFrame, budget: float) -> list[Line]:
+    """The rows of `pairs` at the pairs' own sizes and at one budget, a line a pair."""
+    from pandas import isna
+
+    found: dict[tuple[Any, ...], Line] = {}
+    for row in table[table["budget"].isna() | (table["budget"] == budget)].to_dict("records"):
+        at = (str(row["format"]), f"{row['first']} - {row['second']}",
+              None if isna(row["window"]) else int(row["window"]),
+              None if isna(row["budget"]) else float(row["budget"]))
+        said = found.setdefault(at, Line(*at, {})).said
+        said[str(row["metric"])] = in_words({str(name): value for name, value in row.items()})
+    return list(found.values())
 
 
 def _places(cut: DataFrame) -> Iterator[tuple[tuple[int | None, float | None], DataFrame]]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import fsum, nan
+from math import nan
 from typing import TYPE_CHECKING, NamedTuple
 
 from compactlab.quality.anchors import joined
@@ -13,8 +12,6 @@ from compactlab.session import Message
 
 if TYPE_CHECKING:
     from compactlab.replay import Replay
-
-FALLEN = 0.5  # share of the survival at age 0 under which it has fallen
 
 
 class Survival(NamedTuple):
@@ -66,23 +63,3 @@ def survival_by_round(replay: Replay) -> tuple[Survival, ...]:
 
 def _is_recorded(message: Message) -> bool:
     return message.summary is None and message.source is None
-
-
-def by_age(rows: Sequence[Survival]) -> dict[int, float]:
-    """Mean survival at each age, weighted by the anchors."""
-    ages: dict[int, list[Survival]] = {}
-    for row in rows:
-        ages.setdefault(row.age, []).append(row)
-    return {age: _mean(ages[age]) for age in sorted(ages)}
-
-
-def _mean(rows: Sequence[Survival]) -> float:
-    total = sum(row.n for row in rows)
-    return fsum(row.survival * row.n for row in rows if row.n) / total if total else nan
-
-
-def falls_at(rows: Sequence[Survival]) -> int | None:
-    """The first age at which survival is under half of that at age 0; None if it never is."""
-    ages = by_age(rows)
-    first = ages.get(0, nan)
-    return next((age for age, value in ages.items() if value < FALLEN * first), None)

@@ -78,8 +78,7 @@ def _jobs(notebooks: Path, runs: pd.DataFrame, files: Mapping[str, Path], *,
         names = ("strategy", "window", "summariser", "tokenizer")
         session = str(chosen["session"])
         given = {name: chosen[name] for name in names}
-        if given["tokenizer"] in (CALIBRATED, ESTIMATE):
-            given["tokenizer"] = AUTO  # it is fitted to the session anew
+        given["tokenizer"] = _tokenizer(given["tokenizer"])
         jobs.append((notebooks / ONE_SESSION, {
             "session": Path(files[session]), "session_id": session, **given,
             "window": int(given["window"])}))
@@ -101,8 +100,7 @@ def _jobs(notebooks: Path, runs: pd.DataFrame, files: Mapping[str, Path], *,
 
 def _compacting(runs: pd.DataFrame) -> list[str]:
     """The presets, with their own settings and a window, that the run compared."""
-    plain = runs["settings"].astype("string").fillna("").isin(["", "{}"])
-    ran = runs[plain & runs["window"].notna() & (runs["status"] == "ok")
+    ran = runs[_plain(runs) & runs["window"].notna() & (runs["status"] == "ok")
                & (runs["strategy"] != "raw")]
     return list(dict.fromkeys(map(str, ran["strategy"])))[:QUALITY_STRATEGIES]
 
@@ -126,9 +124,19 @@ def _counted(runs: pd.DataFrame) -> dict[str, str]:
             given[name] = str(used.pop())
     if given.get("summariser") not in names():
         given.pop("summariser", None)
-    if given.get("tokenizer") in (CALIBRATED, ESTIMATE):
-        given["tokenizer"] = AUTO  # it is fitted to the session anew
+    if "tokenizer" in given:
+        given["tokenizer"] = _tokenizer(given["tokenizer"])
     return given
+
+
+def _tokenizer(name: str) -> str:
+    """The tokenizer to ask for: one that was fitted to a session is fitted to it anew."""
+    return AUTO if name in (CALIBRATED, ESTIMATE) else name
+
+
+def _plain(runs: pd.DataFrame) -> pd.Series[bool]:
+    """Which runs are of a preset with its own settings."""
+    return runs["settings"].astype("string").fillna("") == ""
 
 
 def shown_run(runs: pd.DataFrame, files: Mapping[str, Path]) -> dict[str, Any] | None:
@@ -142,8 +150,7 @@ def shown_run(runs: pd.DataFrame, files: Mapping[str, Path]) -> dict[str, Any] |
     from compactlab.results.shares import whole
     from compactlab.summarise import names
 
-    plain = runs["settings"].astype("string").fillna("").isin(["", "{}"])
-    fit = runs[plain & runs["window"].notna() & runs["summariser"].isin(names())
+    fit = runs[_plain(runs) & runs["window"].notna() & runs["summariser"].isin(names())
                & runs["session"].isin(list(files)) & (runs["status"] == "ok")]
     if not len(fit):
         return None
