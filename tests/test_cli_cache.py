@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from compactlab.cli import main, parse
+from tests.caching.test_bridge import session
 
 SHIPPED = Path(__file__).parents[1] / "datasets" / "jinja2-lost-branch.jsonl.gz"
 
@@ -84,7 +86,7 @@ def test_a_run_says_how_far_its_simulated_cache_can_be_trusted(
                  "layered", "--windows", "64K", "--out", str(tmp_path / "made")]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "error of the simulated cache: not known" in said
-    assert "other readings change a run's cost by -" in said
+    assert "other readings change a run's cost by" in said
 
 
 @pytest.mark.parametrize(("more", "told"), [
@@ -115,3 +117,39 @@ def test_budgets_are_per_cents(capsys: pytest.CaptureFixture[str]) -> None:
     for text in ("0", "101", "five", "1e3", "-2", ",", "५"):
         assert main(["quality", str(SHIPPED), "--budgets", text]) == 2
         assert "such as" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("options", "told"), [
+    (["ttl="], "write it as name=value"), (["summariser_model="], "write it as name=value"),
+    (["ttl=5m", "ttl=1h"], "a run takes one value"), (["prise=1"], "choose one of layout")])
+def test_options_of_the_cache_are_one_value_each(
+    options: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = [part for option in options for part in ("--cache", option)]
+    assert main(["run", str(SHIPPED), *given]) == 2
+    assert told in " ".join(capsys.readouterr().err.split())
+
+
+def test_no_cache_is_a_layout_too() -> None:
+    assert parse.cache(["layout=none"]).layout == "none"
+
+
+def test_what_cannot_be_compared_is_left_out_by_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from compactlab.formats import own
+    from tests.test_bench_billed import renamed
+
+    good = renamed(session(3), "claude-opus-5", input=400, cache_read=300, output=9)
+    strange = msgspec.structs.replace(renamed(session(3), "grok-4", input=400, cache_read=300),
+                                      id="strange", name="strange")
+    own.save(tmp_path / "both.jsonl", [good, strange])
+    assert main(["cache", "validate", str(tmp_path), "--observed"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "claude-opus-5" in said
+    assert "not compared: strange: unknown provider" in said
+    assert "validates nothing but the rest" in said
+    assert main(["cache", "validate", str(tmp_path), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [left["session"] for left in found["left_out"]] == ["strange"]
+    assert found["observed"] is False

@@ -14,7 +14,8 @@ def priced(*rows: dict[str, Any]) -> pd.DataFrame:
     table = runs(*rows)
     plain = {"cost": 1.0, "cost_low": 1.0, "cost_high": 1.0, "price_model": "claude-opus-4-6",
              "price_basis": "recorded", "cache_rule": "anthropic", "cache_layout": "automatic",
-             "clock_back": 0, "hit_rate_error": None, "cost_error": None, "time": "recorded"}
+             "clock_back": 0, "prices_as_of": "2026-11-01 (genai-prices)",
+             "hit_rate_error": None, "cost_error": None, "time": "recorded"}
     for name, value in plain.items():
         table[name] = [row.get(name, value) for row in rows]
     return table
@@ -52,3 +53,10 @@ def test_bands_what_ifs_rules_and_times_are_said() -> None:
 def test_a_run_without_a_cache_of_its_own_choice_is_no_fault() -> None:
     assert "no cache rule" not in " ".join(trust(priced(
         {"cache_rule": "none", "cache_layout": "none"})))
+
+
+def test_your_prices_that_nobody_needed_are_said() -> None:
+    assert "no row of mine.yaml" in trust(priced({}), "mine.yaml")[-1]
+    used = priced({"prices_as_of": "2026-11-01 (your table mine.yaml)"})
+    used["prices_as_of"] = "2026-11-01 (your table mine.yaml)"
+    assert "no row" not in " ".join(trust(used, "mine.yaml"))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from compactlab.cli.options import Json
-from compactlab.cli.text import progress, records, say, say_json, show_table
+from compactlab.cli.text import progress, records, say, say_json, short, show_table
 from compactlab.words import number, percent, plural, points
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from compactlab.caching.validate import Validation
 
 DIFFERENT = 1
+WHY_WIDTH = 200
 COLUMNS = ("format", "model", "question", "sessions", "requests", "reads", "writes", "hit rate",
            "within 1 %", "median session: reads", "prompts", "unexplained")
 
@@ -51,6 +52,7 @@ def validate(
     from compactlab.caching.validate import table
     from compactlab.caching.validate import validate as compare
     from compactlab.cli.summary import show_not_read
+    from compactlab.errors import CompactlabError
     from compactlab.formats.named import expand, read_all
 
     files = expand(paths)
@@ -58,14 +60,21 @@ def validate(
         loaded = read_all(files, step)
     sessions = [s for s in loaded.sessions if any(r.usage and r.usage.prompt for r in s.requests)]
     found: list[Validation] = []
+    left: list[tuple[str, str]] = []
     with progress("comparing", len(sessions)) as step:
         for session in sessions:
-            found += compare(session, observed=observed)
+            try:
+                found += compare(session, observed=observed)
+            except (CompactlabError, OverflowError) as error:  # usage beyond all numbers, no rule
+                left.append((session.name or session.id, str(error)))
             step()
     if as_json:
-        say_json({"sessions": records(table(found)),
-                  "gaps": [list(gap) for gap in by_gap(found)]})
+        say_json({"observed": observed, "sessions": records(table(found)),
+                  "gaps": [list(gap) for gap in by_gap(found)],
+                  "left_out": [{"session": name, "reason": why} for name, why in left]})
         return
+    if observed:
+        say("recorded misses are pinned as outside events: this validates nothing but the rest")
     show_table(COLUMNS, [_row(group) for group in by_group(found)],
                right=[c for c in COLUMNS if c not in ("format", "model", "question")])
     gaps = [(name, number(n), number(read), number(mine), percent(
@@ -75,6 +84,8 @@ def validate(
                 "error"), gaps, right=["requests", "read, recorded", "read, simulated", "error"])
     _say_causes(found)
     say(f"{plural(len(loaded.sessions) - len(sessions), 'session')} without usage left out.")
+    for name, why in left:
+        say(f"not compared: {short(name)}: {short(why, WHY_WIDTH)}")
     show_not_read(loaded.not_read)
 
 

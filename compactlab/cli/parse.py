@@ -86,13 +86,18 @@ def cache(texts: Iterable[str]) -> CacheOptions:
 
     from compactlab.bench.billed import CacheOptions
 
-    given = settings(texts)
     known = [field.name for field in dataclasses.fields(CacheOptions)]
-    for name, value in given.items():
+    given: dict[str, str] = {}
+    for text in texts:
+        name, _, value = (part.strip() for part in text.partition("="))
+        name = name.replace("-", "_")
         if name not in known:
             raise BadSetting(f"the cache has no option {name!r}: choose one of {', '.join(known)}")
-        if not isinstance(value, str):
-            raise BadSetting(f"{name} = {value!r}: needs one name")
+        if not value:
+            raise BadSetting(f"--cache {text!r}: write it as name=value, such as ttl=1h")
+        if name in given:
+            raise BadSetting(f"--cache {name} is given twice: a run takes one value")
+        given[name] = value
     return CacheOptions(**given)
 
 

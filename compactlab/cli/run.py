@@ -92,7 +92,8 @@ def run(
     if as_json:
         say_json(_for_scripts(job, fresh, page))
     else:
-        show_run(job.place.folder, job.loaded.not_read, fresh=fresh, report=page)
+        show_run(job.place.folder, job.loaded.not_read, fresh=fresh, report=page,
+                 prices=job.planned.cache.prices or "")
 
 
 def _strategies(named: list[str] | None) -> list[str]:
@@ -193,7 +194,7 @@ def _for_scripts(job: Job, fresh: bool, page: Path | None) -> dict[str, Any]:
         "overview": records(table),
         "prices": sorted({f"{m} ({day})" for m, day in zip(
             runs["price_model"].dropna(), runs["prices_as_of"].dropna(), strict=True)}),
-        "notes": list(trust(runs)),
+        "notes": list(trust(runs, job.planned.cache.prices or "")),
         "not_read": [{"file": str(path), "reason": why} for path, why in job.loaded.not_read],
         "without_requests": without_requests(runs),
     }

@@ -33,8 +33,8 @@ PATH_WIDTH = 200
 
 
 def show_run(folder: Path, not_read: Sequence[tuple[Path, str]], *, fresh: bool,
-             report: Path | None) -> None:
-    """Print what a finished run found."""
+             report: Path | None, prices: str = "") -> None:
+    """Print what a finished run found; `prices`: the file of your own prices."""
     from compactlab.results import overview, read, read_quality
 
     runs, quality = read(folder), read_quality(folder)
@@ -42,7 +42,7 @@ def show_run(folder: Path, not_read: Sequence[tuple[Path, str]], *, fresh: bool,
     for (form, head, counter), group in overview(runs, quality).groupby(
             kinds, sort=False, dropna=False):
         show_group(str(form), str(head), str(counter), group)
-    _say_how(runs)
+    _say_how(runs, prices)
     if quality is not None:
         say(KEPT_NOTE)
     _show_errors(runs)
@@ -91,7 +91,7 @@ def _kept(values: dict[str, Any]) -> tuple[str, str]:
     return f"{frr} n={values['frr_sessions']}", bound
 
 
-def _say_how(runs: DataFrame) -> None:
+def _say_how(runs: DataFrame, prices: str) -> None:
     from compactlab.results.trust import trust
 
     say("token reduction: mean over the sessions that were served whole; [n] = sessions left out, "
@@ -103,7 +103,7 @@ def _say_how(runs: DataFrame) -> None:
         runs["price_model"].dropna(), runs["prices_as_of"].dropna(), strict=False)}
     if models:
         say(f"prices of {joined(models, MOST_MODELS)}")
-    for sentence in trust(runs):
+    for sentence in trust(runs, prices):
         say(sentence)
     say(f"summaries by {joined(runs['summariser'])}. {NOTE}")
 

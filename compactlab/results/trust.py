@@ -14,12 +14,18 @@ if TYPE_CHECKING:
 FEW = 0.0005  # of a run's cost: bands that are narrower show as nothing
 
 
-def trust(runs: pd.DataFrame) -> tuple[str, ...]:
-    """What must be said beside the money of a run (table `runs`); nothing where none was made."""
+def trust(runs: pd.DataFrame, prices: str = "") -> tuple[str, ...]:
+    """What must be said beside the money of a run (table `runs`); nothing where none was made.
+
+    `prices`: the file of your own prices that the run was given.
+    """
     known = runs[runs["cost"].notna()]
     if not len(known):
         return ()
-    return (*_checked(known), *_band(known), *_basis(known), *_times(known))
+    unused = prices and not known["prices_as_of"].str.contains("your table", regex=False).any()
+    told = (f"no row of {prices} names a model that was billed: all prices are list prices",)
+    return (*_checked(known), *_band(known), *_basis(known), *_times(known),
+            *(told if unused else ()))
 
 
 def _checked(runs: pd.DataFrame) -> Iterator[str]:
