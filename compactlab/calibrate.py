@@ -67,7 +67,7 @@ FAMILIES = (  # the first that matches; estimates for sessions without usage
 ESTIMATE = "estimate"  # what the column `tokenizer` says where a family's factor is used
 
 
-def family(model: str) -> Family | None:
+def tokenizer_of(model: str) -> Family | None:
     """The family of a model by its name; None where its tokenizer is o200k_base or unknown."""
     return next((f for f in FAMILIES if re.search(f.pattern, model.lower())), None)
 

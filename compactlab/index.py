@@ -12,9 +12,9 @@ from compactlab.calibrate import (
     Calibration,
     Texts,
     calibrate,
-    family,
     recorded_weight,
     scaled,
+    tokenizer_of,
 )
 from compactlab.calibrate import NAME as CALIBRATED
 from compactlab.history import Store
@@ -125,7 +125,7 @@ def index(session: Session, tokenizer: str = "auto") -> Index:
     count = counter(tokenizer)
     fitted = calibrate(session, count.texts) if tokenizer == AUTO else None
     if fitted is None:
-        known = family(session.model) if tokenizer == AUTO else None
+        known = tokenizer_of(session.model) if tokenizer == AUTO else None
         if known is None:
             return Index(session, count.texts, count.name)
         return Index(session, scaled(count.texts, known.factor), ESTIMATE)

@@ -7,7 +7,7 @@ from statistics import median
 
 import pytest
 
-from compactlab.calibrate import CONSTANTS, ESTIMATE, NAME, calibrate, family
+from compactlab.calibrate import CONSTANTS, ESTIMATE, NAME, calibrate, tokenizer_of
 from compactlab.formats import load
 from compactlab.index import index
 from compactlab.replay import replay
@@ -79,12 +79,12 @@ def test_a_known_family_without_usage_is_a_marked_estimate() -> None:
     ("anthropic/claude-3-haiku", 1.21), ("claude-sonnet-4-5-20250929", 1.21),
 ])
 def test_families_are_told_by_the_model_s_name(model: str, factor: float) -> None:
-    found = family(model)
+    found = tokenizer_of(model)
     assert found is not None and found.factor == factor
 
 
 def test_other_models_have_no_family() -> None:
-    assert family("gpt-5.5") is None and family("") is None
+    assert tokenizer_of("gpt-5.5") is None and tokenizer_of("") is None
 
 
 def test_odd_usage_is_clipped_and_shows_in_the_error() -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from compactlab.formats.chat import id_of
+from compactlab.formats.chat import id_of, text_of
 from compactlab.formats.images import picture_in, size_of
+from compactlab.pieces.wire import FILE_SCHEME, REDACTED
 from compactlab.session import (
     Block,
     Image,
@@ -18,9 +19,7 @@ from compactlab.session import (
     compact_json,
 )
 
-REDACTED = "redacted_thinking"
 ODD = "odd_block"  # no object, out of place, or nested beyond reason
-FILE_SCHEME = "file:"  # opens the data of an image that stands in the provider's file store
 
 
 def blocks_of(content: Any, skipped: Counter[str]) -> list[Block]:
@@ -47,11 +46,11 @@ def _block(item: Any, skipped: Counter[str]) -> Block | None:
     kind = item.get("type")
     if kind == "tool_use":
         arguments = _json(item.get("input", {}), skipped)
-        return ToolCall(id_of(item.get("id")), _text(item, "name"), arguments)
+        return ToolCall(id_of(item.get("id")), text_of(item, "name"), arguments)
     if kind == "tool_result":
         return _result(item, skipped)
     if kind == "thinking":
-        return Thinking(_text(item, "thinking"), _text(item, "signature"))
+        return Thinking(text_of(item, "thinking"), text_of(item, "signature"))
     return _part(item, kind, skipped)
 
 
@@ -79,17 +78,12 @@ def _part(item: dict[str, Any], kind: Any, skipped: Counter[str]) -> Text | Imag
 
 def _image(source: dict[str, Any]) -> Image:
     if source.get("type") == "url":
-        return Image(data=_text(source, "url"))
+        return Image(data=text_of(source, "url"))
     if source.get("type") == "file":
-        return Image(data=FILE_SCHEME + _text(source, "file_id"))
-    data = _text(source, "data")
+        return Image(data=FILE_SCHEME + text_of(source, "file_id"))
+    data = text_of(source, "data")
     width, height = size_of(data)
-    return Image(width, height, _text(source, "media_type"), data)
-
-
-def _text(item: dict[str, Any], key: str) -> str:
-    value = item.get(key)
-    return value if isinstance(value, str) else ""
+    return Image(width, height, text_of(source, "media_type"), data)
 
 
 def _json(value: Any, skipped: Counter[str]) -> str:

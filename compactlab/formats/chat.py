@@ -146,9 +146,9 @@ def time_of(value: object) -> float | None:
     if isinstance(value, str):
         try:
             found = datetime.fromisoformat(value)
-        except ValueError:
+            return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+        except (ValueError, OverflowError):
             return None
-        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
     return None
 
 

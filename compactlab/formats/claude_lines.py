@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
+from compactlab.formats.chat import time_of
 from compactlab.session import Block, Kind, Text, Usage
 
 BOUNDARY = "compact_boundary"
@@ -133,13 +133,7 @@ class Line(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
 def seconds(timestamp: str | float | None) -> float | None:
     """Unix time of an ISO timestamp; UTC where it names no zone; None where it is none."""
-    if not isinstance(timestamp, str):
-        return None
-    try:
-        moment = datetime.fromisoformat(timestamp)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError):
-        return None
+    return time_of(timestamp) if isinstance(timestamp, str) else None
 
 
 def user_kind(line: Line, blocks: list[Block]) -> Kind:

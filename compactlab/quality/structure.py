@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import get_args
 
 import msgspec
 
 from compactlab.quality.survives import Case
-from compactlab.session import Message, ToolResult, pairs
+from compactlab.session import Message, Role, ToolResult, pairs
 
-ROLES = ("system", "user", "assistant", "tool")
+ROLES = get_args(Role)
 
 
 def is_sound(case: Case) -> bool:

@@ -167,12 +167,21 @@ def piece_alone(piece: str) -> tuple[dict[str, None], dict[tuple[AnchorClass, st
 
 def _number(word: str, notes: _Notes) -> None:
     found = MEASURED.fullmatch(word)
-    if found and (found[1] or (found[3] and found[3].casefold() in UNITS)):
-        notes.name("number", measure(found[1] + found[2], (found[3] or "").casefold()))
-    elif VERSION.fullmatch(word):
+    if found and _measured(found, notes):
+        return
+    if VERSION.fullmatch(word):
         notes.name("id", word)
     else:
         _piece(word, notes)
+
+
+def _measured(found: re.Match[str], notes: _Notes) -> bool:
+    """Note a number with a currency or a unit, which make it an anchor; whether it has one."""
+    unit = (found[3] or "").casefold()
+    if not (found[1] or unit in UNITS):
+        return False
+    notes.name("number", measure(found[1] + found[2], unit))
+    return True
 
 
 def _piece(piece: str, notes: _Notes) -> None:
@@ -193,8 +202,7 @@ def _piece(piece: str, notes: _Notes) -> None:
     elif piece.isidentifier():
         _identifier(piece, notes)
     elif found := MEASURED.fullmatch(piece):
-        if found[1] or (found[3] and found[3].casefold() in UNITS):
-            notes.name("number", measure(found[1] + found[2], (found[3] or "").casefold()))
+        _measured(found, notes)
     else:
         for atom in ATOM.findall(piece):
             notes.shown[atom.casefold()] = None
@@ -224,7 +232,7 @@ def _dotted(piece: str, notes: _Notes) -> None:
     own = _Notes()
     for part in parts:
         _identifier(part, own)
-    notes.shown.update(dict.fromkeys(_runs([part.casefold() for part in parts], ".")))
+    notes.shown.update(dict.fromkeys(_runs([part.casefold() for part in parts])))
     notes.shown.update(own.shown)
     if own.named:
         notes.named.update(own.named)
@@ -276,12 +284,12 @@ def within(part: str) -> tuple[str, ...]:
             found[atom] = None
             found[atom.strip("_") or atom] = None
         if "." in part:
-            found.update(dict.fromkeys(_runs(part.split(".")[:MOST_PARTS], ".")))
+            found.update(dict.fromkeys(_runs(part.split(".")[:MOST_PARTS])))
     return tuple(found)
 
 
-def _runs(parts: list[str], joint: str) -> Iterator[str]:
-    """Every run of one or more parts next to each other."""
+def _runs(parts: list[str]) -> Iterator[str]:
+    """Every run of one or more parts next to each other, joined by dots."""
     for start in range(len(parts)):
         for end in range(start + 1, len(parts) + 1):
-            yield joint.join(parts[start:end])
+            yield ".".join(parts[start:end])

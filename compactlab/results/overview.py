@@ -27,8 +27,8 @@ COLUMNS = (
     "impossible",
     "errors",
 )
-SHARES = ("token_reduction", "effective_rate", "hit_rate", "cost", "cost_raw", "cost_saving",
-          "frr", "bound_frr")
+FIGURES = ("token_reduction", "effective_rate", "hit_rate", "cost", "cost_raw", "cost_saving",
+           "frr", "bound_frr")
 KEPT = ("frr", "bound_frr", "frr_sessions")  # behind the others, where quality was measured
 
 
@@ -65,8 +65,8 @@ def overview(runs: pd.DataFrame, quality: pd.DataFrame | None = None) -> pd.Data
             *(() if quality is None else _kept(compared)),
         ))
     columns = [*COLUMNS, *(() if quality is None else KEPT)]
-    shares = [name for name in SHARES if name in columns]
-    return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(shares, "Float64"))
+    figures = [name for name in FIGURES if name in columns]
+    return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(figures, "Float64"))
 
 
 def _kept(runs: pd.DataFrame) -> tuple[Any, Any, int]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from compactlab.errors import BadSetting, UnknownName
+from compactlab.pieces.invariants import ALTERNATION, GROWTH
 from compactlab.setting import Setting, settings_of
 from compactlab.strategies.auto import Auto
 from compactlab.strategies.clear_tool_uses import ClearToolUses
@@ -22,6 +23,8 @@ from compactlab.strategies.truncate import Truncate
 from compactlab.strategy import Pipeline, Strategy, check_strategy
 
 StrategyLike = str | Strategy | Pipeline
+# Invariants that a system breaks as it is described.
+ALTERNATES, GROWS = frozenset({ALTERNATION}), frozenset({GROWTH})
 
 
 @dataclass(frozen=True)
@@ -64,33 +67,40 @@ PUBLISHED = (
     Preset(
         "escalating", (Truncate, Escalate),
         "compacts when a request is refused, a larger share at each refusal of a turn",
-        '"Context compaction", documentation of a Go coding agent, 2026', frozenset({8})),
+        '"Context compaction", documentation of a Go coding agent, 2026', GROWS),
     Preset(
         "compressor", (Compressor,),
         "compacts from half the window on: protected head and tail, updated summary",
         '"Context compression and caching", VibeOS documentation, mid-2026; the design known '
-        "from NousResearch/hermes-agent", frozenset({5, 8})),
+        "from NousResearch/hermes-agent", ALTERNATES | GROWS),
     Preset(
         "layered", (Micro, Auto),
         "clears old tool results before each request, summarises all over 50,000 tokens",
-        "shareAI-lab/learn-claude-code, session s06", frozenset({5, 8})),
+        "shareAI-lab/learn-claude-code, session s06", ALTERNATES | GROWS),
 )
 
-BASELINES = tuple(Preset(member.name, (member,), help, source, frozenset(breaks)) for
-                  member, help, source, breaks in (
-    (ObservationMasking, "masks the tool results of all but the newest 10 answers",
-     "arXiv 2508.21433 (paper); SWE-agent, LastNObservations (code)", {8}),
-    (Recent, "keeps the first message and the newest, 100 in all",
-     "OpenHands V0, RecentEventsCondenser (code)", {5}),
-    (Trim, "over 0.9 of the window drops the oldest fifth of the messages",
-     "inspect_ai, CompactionTrim (code)", {5}),
-    (ClearToolUses, "over 100,000 tokens clears all tool results but the newest 3",
-     "Claude API, clear_tool_uses_20250919 (documentation)", {8}),
-    (Codex, "at 0.9 of the window keeps newest user messages and a summary",
-     "Codex, compact.rs (code)", {5, 8}),
-    (Pi, "between turns, near the window, keeps the newest 20,000 tokens and a summary",
-     "pi, compaction.ts (code)", {8}),
-))
+BASELINES = (
+    Preset(
+        "observation_masking", (ObservationMasking,),
+        "masks the tool results of all but the newest 10 answers",
+        "arXiv 2508.21433 (paper); SWE-agent, LastNObservations (code)", GROWS),
+    Preset(
+        "recent", (Recent,), "keeps the first message and the newest, 100 in all",
+        "OpenHands V0, RecentEventsCondenser (code)", ALTERNATES),
+    Preset(
+        "trim", (Trim,), "over 0.9 of the window drops the oldest fifth of the messages",
+        "inspect_ai, CompactionTrim (code)", ALTERNATES),
+    Preset(
+        "clear_tool_uses", (ClearToolUses,),
+        "over 100,000 tokens clears all tool results but the newest 3",
+        "Claude API, clear_tool_uses_20250919 (documentation)", GROWS),
+    Preset(
+        "codex", (Codex,), "at 0.9 of the window keeps newest user messages and a summary",
+        "Codex, compact.rs (code)", ALTERNATES | GROWS),
+    Preset(
+        "pi", (Pi,), "between turns, near the window, keeps the newest 20,000 tokens and a summary",
+        "pi, compaction.ts (code)", GROWS),
+)
 """What other agents and APIs do, each under its own name with the defaults of its source."""
 
 
@@ -108,7 +118,7 @@ PRESETS = {
         *map(_fixed, PUBLISHED),
         *BASELINES,
         Preset("recorded", (Recorded,), "the compactions that the recording agent made itself",
-               "the recording", frozenset({5, 8})),
+               "the recording", ALTERNATES | GROWS),
     )
 }
 
