@@ -99,7 +99,7 @@ def money(runs: pd.DataFrame) -> Figure:
         grid[0][0].set_ylabel("money saved")
         if not panels:
             paper.blank(grid[0][0], "no strategy served every request of a session")
-        told = f"{left} run{'' if left == 1 else 's'} refused in part: not drawn" if left else ""
+        told = f"{plural(left, 'run')} refused in part: not drawn" if left else ""
         return paper.finish(figure, "Tokens saved against money saved",
                             cache_caption(known, told), _legend(labels))
 

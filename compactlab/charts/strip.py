@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from compactlab.charts import paper
 from compactlab.fates import FATES, Fates, Row, Side
-from compactlab.words import kilo
+from compactlab.words import kilo, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -125,8 +125,7 @@ def pale(colour: str, fate: str) -> tuple[float, float, float]:
 def _label(fates: Fates, side: Side) -> str:
     rows = fates.side(side)
     count = len({row.index for row in rows})
-    return (f"{side}\n{kilo(sum(row.tokens for row in rows))} tokens\n"
-            f"{count} message{'' if count == 1 else 's'}")
+    return f"{side}\n{kilo(sum(row.tokens for row in rows))} tokens\n{plural(count, 'message')}"
 
 
 def _sum(fates: Fates) -> str:

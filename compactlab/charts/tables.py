@@ -163,4 +163,4 @@ def _median(values: paper.Floats) -> float:
 
 def _percent_of(part: pd.Series[Any], whole: pd.Series[Any]) -> str:
     total = float(paper.numbers(whole).sum())
-    return percent(float(paper.numbers(part).sum()) / total) if total else NONE
+    return percent(float(paper.numbers(part).sum()) / total if total else None)
