@@ -86,7 +86,8 @@ class Store:
         self._by_identity[id(message)] = known
         return known
 
-    def _id(self, message: Message) -> int:
+    def number(self, message: Message) -> int:
+        """The number under which the store knows a message and all that equal it."""
         known = self._by_identity.get(id(message))
         if known is None:
             known = self._by_value.get(message)
@@ -95,17 +96,9 @@ class Store:
                 known = self._add(message, found, sum(self._texts(found.texts)))
         return known
 
-    def number(self, message: Message) -> int:
-        """The number under which the store knows a message and all that equal it."""
-        return self._id(message)
-
-    def same(self, message: Message) -> Message:
-        """The one value that stands for all messages equal to this one in the store's histories."""
-        return self._messages[self._id(message)]
-
     def tokens(self, message: Message) -> int:
         """Tokens of one message, counted once in its life."""
-        return self._tokens[self._id(message)]
+        return self._tokens[self.number(message)]
 
     def count(self, text: str) -> int:
         """Tokens of one text, by the same counter."""
@@ -120,11 +113,15 @@ class Store:
 
     def once(self, message: Message, key: Hashable, compute: Callable[[Message], T]) -> T:
         """`compute(message)`, computed once for this key in the message's life."""
-        at = (self._id(message), key)
+        at = (self.number(message), key)
         found = self._memo.get(at, self)
         if found is self:
             found = self._memo[at] = compute(message)
         return found  # type: ignore[no-any-return]  # one memo holds every type
+
+    def remember(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """`compute()`, computed once for this key, whatever the history."""
+        return self.empty().remember(key, compute)
 
     def _child(self, node: int, message: int) -> int:
         key = (node << SHIFT) | message
@@ -242,7 +239,7 @@ class History(Sequence[Message]):
         store, node = self.store, self.node
         known = store._by_identity.get(id(message))
         if known is None:
-            known = store._id(message)
+            known = store.number(message)
         child = store._children.get((node << SHIFT) | known)  # the look-up of a warm replay
         return History(store, store._child(node, known) if child is None else child)
 
@@ -250,7 +247,7 @@ class History(Sequence[Message]):
         """This history and these messages behind it."""
         store, node = self.store, self.node
         for message in messages:
-            node = store._child(node, store._id(message))
+            node = store._child(node, store.number(message))
         return History(store, node)
 
     def prefix(self, length: int) -> History:

@@ -77,7 +77,7 @@ def billed_by(done: Replay, options: CacheOptions) -> Billed:
     Raises NoPrice for a model that the options name and that has no price.
     """
     key = ("billed", options.model, options.provider, options.prices)
-    return done.store.empty().remember(key, lambda: _billed_by(done, options))
+    return done.store.remember(key, lambda: _billed_by(done, options))
 
 
 def _billed_by(done: Replay, options: CacheOptions) -> Billed:
@@ -120,8 +120,8 @@ def summariser_prices(done: Replay, options: CacheOptions) -> PriceRow | None:
     wanted = options.summariser_model
     if wanted is None:
         return None
-    return done.store.empty().remember(("summariser prices", wanted, options.prices),
-                                       lambda: _row(done, wanted, options))
+    return done.store.remember(("summariser prices", wanted, options.prices),
+                               lambda: _row(done, wanted, options))
 
 
 def _row(done: Replay, model: str, options: CacheOptions) -> PriceRow:

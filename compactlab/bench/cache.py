@@ -102,7 +102,7 @@ def simulator_error(store: Index, prices: PriceList | None = None) -> Checked:
 
     With the recording client's marks and prompt sizes by our own counter.
     """
-    return store.empty().remember(("simulator error", prices), lambda: _error(store, prices))
+    return store.remember(("simulator error", prices), lambda: _error(store, prices))
 
 
 def _error(store: Index, prices: PriceList | None) -> Checked:

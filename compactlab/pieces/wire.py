@@ -198,7 +198,7 @@ class _Step(msgspec.Struct, frozen=True):
 
 def wire_fold(store: Store) -> Fold[State]:
     """The running length for the histories of a store: (characters, images, ...); one a store."""
-    return store.empty().remember(_KEY, lambda: Fold(_KEY, START, _Step(ref(store))))
+    return store.remember(_KEY, lambda: Fold(_KEY, START, _Step(ref(store))))
 
 
 def _measure(message: Message) -> Measure:

@@ -169,7 +169,7 @@ def _opens(word: str) -> str:
 
 def lexicon(store: Store) -> Lexicon:
     """The one lexicon of a store."""
-    return store.empty().remember(_KEY, Lexicon)
+    return store.remember(_KEY, Lexicon)
 
 
 def texts(message: Message) -> Iterator[str]:

@@ -61,7 +61,7 @@ CONTROLS: dict[str, Control] = {
 def _fill(lines: Iterator[str], budget: int, store: Store) -> list[str]:
     """The first lines that fit into the budget together, up to the first that does not."""
     found, total = list[str](), 0
-    known = store.empty().remember("line tokens", dict[str, int])
+    known = store.remember("line tokens", dict[str, int])
     for line in lines:
         tokens = known.get(line)
         if tokens is None:

@@ -175,7 +175,7 @@ def _place(replay: Replay, made: Made) -> int:
     session = replay.session
     request = session.requests[made.request].message if made.request < len(
         session.requests) else len(session.messages)
-    known = replay.store.empty().remember("places", lambda: {
+    known = replay.store.remember("places", lambda: {
         replay.store.number(message): at for at, message in enumerate(session.messages)})
     for message in reversed(made.before):
         at = known.get(replay.store.number(message.original))

@@ -228,7 +228,7 @@ def _holds(store: Store, message: Message, text: str) -> bool:
 def _inside(store: Store, text: str) -> int:
     """The words within a text, without the first and last, which may be cut."""
     words = lexicon(store)
-    return store.empty().remember(("inside", text), lambda: mask(
+    return store.remember(("inside", text), lambda: mask(
         words.entry(word).shown[0] for word in WORD.findall(text)[1:-1]
         if word != LINE_END and words.entry(word).shown))
 

@@ -46,8 +46,8 @@ def quality_rows(done: Replay) -> list[tuple[object, ...]]:
     Cuts first, then every compaction that changed something, in their order. The spans of the
     cuts are made once for an index, whatever the number of replays.
     """
-    spans = done.store.empty().remember(
-        "quality at cuts", lambda: spans_of(done.session, done.store))
+    spans = done.store.remember("quality at cuts",
+                                lambda: spans_of(done.session, done.store))
     return [(*place, *figure) for place, row in replayed(done, spans)
             for figure in figures(row)]
 

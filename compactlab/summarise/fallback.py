@@ -17,7 +17,7 @@ def summarise(request: SummaryRequest) -> str:
     """
     # The same call comes again in every replay that gets here: it is answered once. The value holds
     # the call, so that its identity stays its own.
-    found = request.store.empty().remember(("fallback", id(request)), lambda: (request, (
+    found = request.store.remember(("fallback", id(request)), lambda: (request, (
         bounded_fallback(request.messages, request.previous, request.store, request.limit))))[1]
     if not found:
         raise SummaryFailed(
