@@ -10,6 +10,7 @@ MESSAGE_OVERHEAD = 4  # tokens that each message costs beside its blocks
 UNKNOWN_IMAGE = 1500  # tokens of an image whose size the recording does not say
 PIXELS_PER_TOKEN = 750
 OPAQUE_CHARS_PER_TOKEN = 4
+CHARS_PER_TOKEN = 4  # the rough estimate, where nothing is counted
 
 
 class Weight(NamedTuple):

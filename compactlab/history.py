@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar, overload
 
-from compactlab.counting import Weight, weight
+from compactlab.counting import CHARS_PER_TOKEN, Weight, weight
 from compactlab.fold import Fold, State
 from compactlab.session import Message
 
 T = TypeVar("T")
 ROOT = 0
-ROUGH_CHARS_PER_TOKEN = 4
 SHIFT = 32
 
 
@@ -179,7 +178,7 @@ class History(Sequence[Message]):
     def rough_tokens(self) -> int:
         """Estimate: characters // 4, divided once over all messages, and images by their size."""
         node = self.node
-        return self.store._chars[node] // ROUGH_CHARS_PER_TOKEN + self.store._images[node]
+        return self.store._chars[node] // CHARS_PER_TOKEN + self.store._images[node]
 
     # -- sequence ------------------------------------------------------------------------------
     def __len__(self) -> int:

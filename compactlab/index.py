@@ -97,9 +97,8 @@ class Index(Store):
                 call.name == COMPACT_TOOL for call in message.calls)
             number = self.number(message)
             found.append(Place(
-                self._messages[number], number, requests.get(at, -1),
-                message.role == "user" and message.kind == "user", compacts, late_calls[at],
-                late.get(at, -1)))
+                self._messages[number], number, requests.get(at, -1), message.starts_turn,
+                compacts, late_calls[at], late.get(at, -1)))
         return found
 
 

@@ -138,6 +138,11 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
         return None
 
     @property
+    def starts_turn(self) -> bool:
+        """Whether it is a request of the user, not a result, a summary or a line of the client."""
+        return self.role == "user" and self.kind == "user"
+
+    @property
     def original(self) -> Message:
         """The recorded message behind a derived one; itself otherwise."""
         message = self
@@ -230,7 +235,7 @@ class Session(msgspec.Struct, frozen=True):
     @property
     def turns(self) -> int:
         """How many user messages start a turn."""
-        return sum(m.role == "user" and m.kind == "user" for m in self.messages)
+        return sum(m.starts_turn for m in self.messages)
 
 
 def compact_json(value: object) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from compactlab import token_store, vocabulary
+from compactlab.counting import CHARS_PER_TOKEN
 from compactlab.token_store import TokenStore
 
 AUTO = "auto"
@@ -17,8 +18,6 @@ DEFAULT_ENCODING = "o200k_base"
 ROUGH = "rough"
 FAST_VARIABLE = "COMPACTLAB_FAST"
 
-CHARACTERS_PER_TOKEN = 4
-"""The rough estimate: characters // 4."""
 PIECE_CHARACTERS = 200_000
 """Longest text handed to tiktoken at once: about a million spaces make it panic."""
 STORED_FROM_CHARACTERS = 1
@@ -79,11 +78,11 @@ class RoughCounter:
 
     def text(self, text: str) -> int:
         """Characters // 4."""
-        return len(text) // CHARACTERS_PER_TOKEN
+        return len(text) // CHARS_PER_TOKEN
 
     def texts(self, texts: Sequence[str]) -> list[int]:
         """Characters // 4 of each text."""
-        return [len(text) // CHARACTERS_PER_TOKEN for text in texts]
+        return [len(text) // CHARS_PER_TOKEN for text in texts]
 
 
 class EncodingCounter:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from compactlab.counting import weight
+from compactlab.counting import CHARS_PER_TOKEN, weight
 from compactlab.errors import BadSession
 from compactlab.formats import load, sniff
 from compactlab.formats.named import NO_IMPORTER
@@ -17,7 +17,6 @@ from compactlab.session import Session
 SUFFIXES = (".jsonl", ".json", ".traj")  # also with .gz behind; `.json` only in a format known here
 ALWAYS_LISTED = (".jsonl", ".traj")  # most likely sessions, even in a format that is not read
 NOT_ENTERED = frozenset({".git", ".venv", "venv", "node_modules", "__pycache__"})
-ROUGH_CHARS = 4  # characters of a token, roughly
 
 
 class Place(NamedTuple):
@@ -126,7 +125,8 @@ def _summary(path: Path, session: Session) -> Found:
         messages=len(session.messages),
         requests=len(session.requests),
         turns=session.turns,
-        rough_tokens=sum(w.chars for w in weights) // ROUGH_CHARS + sum(w.images for w in weights),
+        rough_tokens=(sum(w.chars for w in weights) // CHARS_PER_TOKEN
+                      + sum(w.images for w in weights)),
         start=min(times, default=None),
         end=max(times, default=None),
         usage=any(request.usage is not None for request in session.requests),

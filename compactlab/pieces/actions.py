@@ -49,7 +49,7 @@ def one_line(text: str, limit: int = 0) -> str:
 
 def request_text(message: Message) -> str:
     """The text of a user's request; empty for every other message and for a client's line."""
-    if message.role != "user" or message.kind != "user":
+    if not message.starts_turn:
         return ""
     return "\n".join(b.text for b in message.blocks if isinstance(b, Text)).strip()
 

@@ -79,11 +79,11 @@ def _with_last_user(parts: Parts, starts: list[int], first: int, joint: int) -> 
     no two user messages meet that were no neighbours; at the `joint`, where the earlier summary
     stood between them, the new one does.
     """
-    if any(map(_asks, parts.tail)):
+    if any(message.starts_turn for message in parts.tail):
         return parts
     both = parts.middle + parts.tail
     split = len(parts.middle)
-    asked = next((i for i in range(split - 1, -1, -1) if _asks(both[i])), None)
+    asked = next((i for i in range(split - 1, -1, -1) if both[i].starts_turn), None)
     if asked is None:
         return parts
     while asked < split < len(both) and split != joint and both[split].role == "user":
@@ -98,7 +98,3 @@ def _with_last_user(parts: Parts, starts: list[int], first: int, joint: int) -> 
 
 def _meet(first: Message, second: Message) -> bool:
     return first.role == second.role and first.role in ("user", "assistant")
-
-
-def _asks(message: Message) -> bool:
-    return message.role == "user" and message.kind == "user"

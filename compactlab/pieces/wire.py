@@ -8,8 +8,9 @@ from weakref import ReferenceType, ref
 
 import msgspec
 
+from compactlab.counting import CHARS_PER_TOKEN
 from compactlab.fold import Fold
-from compactlab.history import ROUGH_CHARS_PER_TOKEN, History, Store
+from compactlab.history import History, Store
 from compactlab.session import (
     Block,
     Image,
@@ -61,7 +62,7 @@ def wire_estimate(history: History) -> int:
     never measured in this place are visited.
     """
     chars, images, _, _ = history.fold(wire_fold(history.store))
-    return chars // ROUGH_CHARS_PER_TOKEN + images * IMAGE_TOKENS
+    return chars // CHARS_PER_TOKEN + images * IMAGE_TOKENS
 
 
 def wire_characters(history: History) -> int:

@@ -44,7 +44,7 @@ class Rule(NamedTuple):
 
 def rules(store: Store, message: Message) -> tuple[Rule, ...]:
     """The rules in a user's message; none in any other, nor in code that the user pasted."""
-    if message.role != "user" or message.kind != "user":
+    if not message.starts_turn:
         return ()
     return store.once(message, _KEY, lambda m: tuple(_rules(lexicon(store), m)))
 

@@ -109,18 +109,14 @@ class Auto:
     def _compressed(self, history: History, summary: str, end: int, manual: bool) -> History:
         lead, kept = history.lead, history.since(history.lead + end)
         after = [summary_message(SUMMARY_PREFIX + summary)]
-        if self.carry_request and not any(map(_asks, kept)):
-            asked = filter(_asks, reversed(history[lead : lead + end]))
-            after += [_without_summary(m) for m in asked][:1]
+        if self.carry_request and not any(m.starts_turn for m in kept):
+            asked = [m for m in history[lead : lead + end] if m.starts_turn]
+            after += map(_without_summary, asked[-1:])
         # In the middle of a turn, or in front of an open call, the model's own answer comes next.
         answered = history[-1].role == "assistant" and not kept
         if not self.skip_acknowledgement or (manual and answered):
             after.append(Message("assistant", (Text(ACKNOWLEDGEMENT),), "acknowledgement"))
         return history.replace(lead, [*after, *kept])
-
-
-def _asks(message: Message) -> bool:
-    return message.role == "user" and message.kind == "user"
 
 
 def _without_summary(message: Message) -> Message:

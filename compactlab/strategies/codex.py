@@ -167,7 +167,7 @@ def estimate(text: str) -> int:
 def _user_text(message: Message) -> str:
     """The text of a message of the user, whole; empty for all others."""
     origin = message.original
-    if origin.role != "user" or origin.kind != "user":
+    if not origin.starts_turn:
         return ""
     return "\n".join(block.text for block in origin.blocks if isinstance(block, Text))
 
