@@ -118,9 +118,13 @@ class Store:
             found = self._memo[at] = compute(message)
         return found  # type: ignore[no-any-return]  # one memo holds every type
 
-    def remember(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """`compute()`, computed once for this key, whatever the history."""
-        return self.empty().remember(key, compute)
+    def remember(self, key: Hashable, compute: Callable[[], T], node: int = ROOT) -> T:
+        """`compute()`, computed once for this key; see `History.remember` for one history alone."""
+        at, known = (node, key), self._known
+        found = known.get(at, known)
+        if found is known:
+            found = known[at] = compute()
+        return found  # type: ignore[no-any-return]  # one memo holds every type
 
     def _child(self, node: int, message: int) -> int:
         key = (node << SHIFT) | message
@@ -285,11 +289,7 @@ class History(Sequence[Message]):
 
         Replays that come to the same history share the answer.
         """
-        at, known = (self.node, key), self.store._known
-        found = known.get(at, known)
-        if found is known:
-            found = known[at] = compute()
-        return found  # type: ignore[no-any-return]  # one memo holds every type
+        return self.store.remember(key, compute, self.node)
 
     def once(self, message: Message, key: Hashable, compute: Callable[[Message], T]) -> T:
         """See `Store.once`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
@@ -149,6 +149,14 @@ class Situation(msgspec.Struct, frozen=True):
     strikes: Mapping[str, int] = {}
     recorded: Due | None = None
 
+    def struck_out(self, strategy: str, limit: int) -> bool:
+        """Whether a member rests, since its last `limit` passes were not effective; 0 = never.
+
+        Refusals, the `compact` tool and the user are answered all the same.
+        """
+        return (0 < limit <= self.strikes.get(strategy, 0)
+                and self.trigger in ("turn", "request"))
+
 
 @runtime_checkable
 class Strategy(Protocol):
@@ -244,6 +252,13 @@ def no_op(history: History, strategy: str, reason: Reason, *, level: int | None 
     size = history.tokens
     return Compaction(strategy, history, len(history), size, size, False, level=level,
                       reason=reason, calls=calls, steps=steps)
+
+
+def changed(history: History, strategy: str, keep_n: int, tail: Iterable[Message],
+            **what: Any) -> Compaction:
+    """The first `keep_n` messages and `tail` instead of the rest; `what`: other fields by name."""
+    new = history.replace(keep_n, tail)
+    return Compaction(strategy, new, keep_n, history.tokens, new.tokens, True, **what)
 
 
 def ask(request: SummaryRequest, situation: Situation) -> str:

@@ -41,6 +41,12 @@ def align_backward(messages: Sequence[Message], boundary: int) -> int:
     return group_starts(messages)[boundary]
 
 
+def before_open_call(messages: Sequence[Message]) -> int:
+    """Where an open call's message begins, which stays with all behind it; the end without one."""
+    waiting = pairs(messages).open
+    return align_backward(messages, waiting[0][0]) if waiting else len(messages)
+
+
 def nearest_safe(messages: Sequence[Message], wanted: int) -> int | None:
     """The safe boundary in 1..n-1 nearest to `wanted`, on a tie the earlier; None if none is."""
     starts = group_starts(messages)

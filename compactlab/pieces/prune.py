@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from compactlab.history import History
 from compactlab.session import Message, Text, ToolResult
+from compactlab.strategy import Compaction, changed
 
 CUT_CHARS = "[... {n} characters truncated ...]"
 CUT_MARK = "[... {n} lines truncated ...]"
@@ -16,6 +20,21 @@ def result_chars(message: Message) -> int:
     if result is None:
         return 0
     return sum(len(part.text) for part in result.content if isinstance(part, Text))
+
+
+def standing(history: History, places: Sequence[int]) -> dict[int, Message]:
+    """The messages at these places (ascending, at least one), by place."""
+    first = places[0]
+    tail = history.since(first)
+    return {place: tail[place - first] for place in places}
+
+
+def exchanged(history: History, strategy: str, copies: Mapping[int, Message],
+              **what: Any) -> Compaction:
+    """The compaction that puts copies in the places of messages; `what`: its other fields."""
+    first = min(copies)
+    tail = [copies.get(at, m) for at, m in enumerate(history.since(first), first)]
+    return changed(history, strategy, first, tail, **what)
 
 
 def placeholder(message: Message, text: str) -> Message:

@@ -9,12 +9,21 @@ from typing import ClassVar
 from compactlab.errors import SummaryFailed
 from compactlab.history import History
 from compactlab.pieces.assemble import part_at_summary, summary_message
-from compactlab.pieces.boundaries import align_backward
+from compactlab.pieces.boundaries import before_open_call
 from compactlab.pieces.secrets import masked
 from compactlab.pieces.wire import wire_estimate, wire_messages
-from compactlab.session import Message, Text, compact_json, pairs
+from compactlab.session import Message, Text, compact_json
 from compactlab.setting import check_settings, setting
-from compactlab.strategy import Compaction, Reason, Situation, Step, SummaryRequest, ask, no_op
+from compactlab.strategy import (
+    Compaction,
+    Reason,
+    Situation,
+    Step,
+    SummaryRequest,
+    ask,
+    changed,
+    no_op,
+)
 
 SOURCE = "shareAI-lab/learn-claude-code, session s06: auto_compact"
 INSTRUCTION = ("Summarize this conversation so that the work can go on from your summary alone: "
@@ -65,8 +74,7 @@ class Auto:
         """One compaction; None before a request whose estimate is not over the threshold."""
         if situation.trigger == "request" and wire_estimate(history) <= self.threshold:
             return None
-        if (self.strike_limit and situation.trigger == "request"
-                and situation.strikes.get(self.name, 0) >= self.strike_limit):
+        if situation.struck_out(self.name, self.strike_limit):
             return no_op(history, self.name, "struck_out")
         plan = history.remember((self, situation.focus),
                                 lambda: self._plan(history, situation.focus))
@@ -81,20 +89,19 @@ class Auto:
                          steps=(transcript, Step("summary", str(failure))))
         if self.mask_secrets:
             summary = masked(summary)
-        steps = (transcript, Step("summary", f"{end} messages", end))
-        new = self._compressed(history, summary, end, situation.trigger == "manual")
-        if self.refuse_growth and new.tokens > history.tokens:
-            return no_op(history, self.name, "would_grow", calls=(request,), steps=steps)
-        return Compaction(self.name, new, history.lead, history.tokens, new.tokens, True,
-                          summary=summary, calls=(request,), steps=steps)
+        tail = self._compressed(history, summary, end, situation.trigger == "manual")
+        made = changed(history, self.name, history.lead, tail, summary=summary, calls=(request,),
+                       steps=(transcript, Step("summary", f"{end} messages", end)))
+        if self.refuse_growth and made.after > made.before:
+            return no_op(history, self.name, "would_grow", calls=made.calls, steps=made.steps)
+        return made
 
     def _plan(self, history: History, focus: str) -> tuple[SummaryRequest, int] | Reason:
         """The summary call and how many messages it covers, system prompt left out."""
         messages = history.since(history.lead)
         if len(messages) <= 1 or all(m.role == "tool" for m in messages):
             return "too_short"
-        waiting = pairs(messages).open  # an open call keeps its message, and all behind it
-        end = align_backward(messages, waiting[0][0]) if waiting else len(messages)
+        end = before_open_call(messages)
         if end == 0:
             return "no_safe_split"
         gone = messages[:end]
@@ -106,7 +113,9 @@ class Auto:
         parts = (INSTRUCTION + told + shown(gone, self.input_chars),)
         return SummaryRequest(span, parts, self.answer_limit, history.store, previous, focus), end
 
-    def _compressed(self, history: History, summary: str, end: int, manual: bool) -> History:
+    def _compressed(self, history: History, summary: str, end: int, manual: bool
+                    ) -> list[Message]:
+        """What stands behind the system prompt."""
         lead, kept = history.lead, history.since(history.lead + end)
         after = [summary_message(SUMMARY_PREFIX + summary)]
         if self.carry_request and not any(m.starts_turn for m in kept):
@@ -116,7 +125,7 @@ class Auto:
         answered = history[-1].role == "assistant" and not kept
         if not self.skip_acknowledgement or (manual and answered):
             after.append(Message("assistant", (Text(ACKNOWLEDGEMENT),), "acknowledgement"))
-        return history.replace(lead, [*after, *kept])
+        return [*after, *kept]
 
 
 def _without_summary(message: Message) -> Message:

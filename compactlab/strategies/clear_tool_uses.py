@@ -22,7 +22,7 @@ from typing import ClassVar
 
 from compactlab.fold import Fold
 from compactlab.history import History
-from compactlab.pieces.prune import placeholder
+from compactlab.pieces.prune import exchanged, placeholder, standing
 from compactlab.session import Block, Message, ToolCall, pairs
 from compactlab.setting import check_settings, setting
 from compactlab.strategies.micro import Pending, clearable
@@ -84,20 +84,12 @@ class ClearToolUses:
         return made if enough else None
 
     def _clear(self, history: History, ready: list[Pending]) -> Compaction:
-        changed: dict[int, Message] = {}
-        start = ready[0].place
-        standing = history.since(start)
-        for entry in ready:
-            changed[entry.place] = history.once(standing[entry.place - start], CLEARED,
-                                                _without_result)
+        copies = {at: history.once(message, CLEARED, _without_result)
+                  for at, message in standing(history, [p.place for p in ready]).items()}
         if self.clear_tool_inputs:
-            changed |= _without_inputs(history, changed)
-        first = min(changed)
-        tail = [changed.get(first + i, m) for i, m in enumerate(history.since(first))]
-        new = history.replace(first, tail)
-        return Compaction(self.name, new, first, history.tokens, new.tokens, True, silent=True,
-                          cleared=len(ready),
-                          steps=(Step("clear", f"{len(ready)} tool results cleared", len(ready)),))
+            copies |= _without_inputs(history, copies)
+        return exchanged(history, self.name, copies, silent=True, cleared=len(ready),
+                         steps=(Step("clear", f"{len(ready)} tool results cleared", len(ready)),))
 
 
 def _without_result(message: Message) -> Message:

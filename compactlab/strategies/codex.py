@@ -22,12 +22,21 @@ from typing import ClassVar, NamedTuple
 from compactlab.errors import BadSetting, SummaryFailed
 from compactlab.history import History
 from compactlab.pieces.assemble import part_at_summary, summary_message
-from compactlab.pieces.boundaries import align_backward, group_starts
+from compactlab.pieces.boundaries import before_open_call, group_starts
 from compactlab.pieces.prompt import summary_parts
 from compactlab.pieces.shares import share_of
-from compactlab.session import Message, Text, pairs
+from compactlab.session import Message, Text
 from compactlab.setting import check_settings, setting
-from compactlab.strategy import Compaction, Reason, Situation, Step, SummaryRequest, ask, no_op
+from compactlab.strategy import (
+    Compaction,
+    Reason,
+    Situation,
+    Step,
+    SummaryRequest,
+    ask,
+    changed,
+    no_op,
+)
 
 SOURCE = "Codex, codex-rs/core/src/compact.rs (code)"
 PREFACE = ("[Handover] What came before was compacted. The model that worked on it left this "
@@ -84,8 +93,7 @@ class Codex:
 
     def _plan(self, history: History) -> Plan | Reason:
         messages = history.since(history.lead)
-        waiting = pairs(messages).open  # an open call keeps its message, and all behind it
-        end = align_backward(messages, waiting[0][0]) if waiting else len(messages)
+        end = before_open_call(messages)
         parted = part_at_summary(messages[:end])
         previous = parted[1].removeprefix(PREFACE) if parted else ""
         span = [*parted[2], *parted[3]] if parted else list(messages[:end])
@@ -148,12 +156,10 @@ class Codex:
 
     def _made(self, history: History, plan: Plan, request: SummaryRequest, summary: str
               ) -> Compaction:
-        new = history.replace(history.lead, [
-            *plan.asked, summary_message(PREFACE + summary), *plan.rest])
+        tail = [*plan.asked, summary_message(PREFACE + summary), *plan.rest]
         seen, gone = len(request.messages), len(plan.span) - len(plan.asked)
-        return Compaction(
-            self.name, new, history.lead, history.tokens, new.tokens, True, summary=summary,
-            calls=(request,), steps=(
+        return changed(
+            history, self.name, history.lead, tail, summary=summary, calls=(request,), steps=(
                 Step("summary", f"{seen} of {len(plan.span)} messages fitted the call", seen),
                 Step("keep", f"{len(plan.asked)} user messages stay", len(plan.asked)),
                 Step("drop", f"{gone} messages dropped", gone)))

@@ -19,7 +19,15 @@ from compactlab.pieces.secrets import masked
 from compactlab.pieces.shares import share_of
 from compactlab.session import Message
 from compactlab.strategies._compressor_settings import CompressorSettings
-from compactlab.strategy import Compaction, Situation, Step, SummaryRequest, ask, no_op
+from compactlab.strategy import (
+    Compaction,
+    Situation,
+    Step,
+    SummaryRequest,
+    ask,
+    changed,
+    no_op,
+)
 
 FALLBACK = "fallback: "
 TRIGGERS = frozenset({"turn", "request", "manual"})
@@ -87,9 +95,7 @@ class Compressor(CompressorSettings):
                           ).part(history)
 
     def _compress(self, history: History, situation: Situation, window: int) -> Compaction:
-        # A refused request is answered all the same: resting would end the turn.
-        if (self.strike_limit and situation.trigger in ("turn", "request")
-                and situation.strikes.get(self.name, 0) >= self.strike_limit):
+        if situation.struck_out(self.name, self.strike_limit):
             return no_op(history, self.name, "struck_out")
         key = (self, window, situation.fixed, situation.hidden_head > 0, situation.model,
                situation.provider, situation.focus, situation.latest is None,
@@ -159,17 +165,19 @@ class Compressor(CompressorSettings):
         """Phase 1 alone: it got the prompt under the threshold."""
         swapped = {id(old): new for old, new in
                    zip(plan.parts.middle, plan.request.messages, strict=True) if old is not new}
-        new = history.replace(0, [swapped.get(id(m), m) for m in history])
-        return Compaction(self.name, new, _common(history, new), history.tokens, new.tokens, True,
-                          cleared=plan.cleared, steps=plan.steps)
+        new = [swapped.get(id(m), m) for m in history]
+        same = _common(history, new)
+        return changed(history, self.name, same, new[same:], cleared=plan.cleared,
+                       steps=plan.steps)
 
     def _made(self, history: History, plan: Plan, summary: str | None, how: str,
               calls: tuple[SummaryRequest, ...]) -> Compaction:
         head, note = _noted(history, plan.parts.head)
         new = _joined(history, head, summary, plan.parts.tail)
-        return Compaction(
-            self.name, new, _common(history, new), history.tokens, new.tokens, True,
-            summary=summary, reason=None if summary else "summary_failed", cleared=plan.cleared,
+        same = _common(history, new)
+        return changed(
+            history, self.name, same, new[same:], summary=summary,
+            reason=None if summary else "summary_failed", cleared=plan.cleared,
             steps=(*plan.steps, Step("summary", how), note), calls=calls,
             fallback=how.startswith(FALLBACK))
 
@@ -207,15 +215,14 @@ def _noted(history: History, head: list[Message]) -> tuple[list[Message], Step]:
 
 
 def _joined(history: History, head: list[Message], summary: str | None,
-            tail: list[Message]) -> History:
+            tail: list[Message]) -> list[Message]:
     # Repaired before they are joined: the role of the summary is chosen by what stays beside it.
     head, tail = repair_pairs(head, history), repair_pairs(tail, history)
-    if summary is None:
-        return history.replace(0, [*head, *tail])
-    return history.replace(0, join(head, f"{SUMMARY_PREFIX}\n\n{summary}", tail))
+    return [*head, *tail] if summary is None else join(
+        head, f"{SUMMARY_PREFIX}\n\n{summary}", tail)
 
 
-def _common(old: History, new: History) -> int:
+def _common(old: Sequence[Message], new: Sequence[Message]) -> int:
     """Length of the common prefix."""
     same = 0
     for before, after in zip(old, new, strict=False):

@@ -16,7 +16,16 @@ from compactlab.pieces.secrets import masked
 from compactlab.pieces.shares import share_of
 from compactlab.session import Message
 from compactlab.setting import check_settings, setting
-from compactlab.strategy import Compaction, Reason, Situation, Step, SummaryRequest, ask, no_op
+from compactlab.strategy import (
+    Compaction,
+    Reason,
+    Situation,
+    Step,
+    SummaryRequest,
+    ask,
+    changed,
+    no_op,
+)
 
 SOURCE = '"Context compaction", documentation of a Go coding agent, 2026'
 FALLBACK = "fallback: "
@@ -169,10 +178,10 @@ class Escalate:
     def _made(self, history: History, plan: Plan, level: int, summary: str, how: str, flag: bool,
               calls: tuple[SummaryRequest, ...]) -> Compaction:
         branch, split, _ = plan
-        new = history.replace(history.lead, [summary_message(summary), *branch[split:]])
-        return Compaction(
-            self.name, new, history.lead, history.tokens, new.tokens, True, level=level,
-            summary=summary, truncate_results=flag, calls=calls, fallback=how.startswith(FALLBACK),
+        return changed(
+            history, self.name, history.lead, [summary_message(summary), *branch[split:]],
+            level=level, summary=summary, truncate_results=flag, calls=calls,
+            fallback=how.startswith(FALLBACK),
             steps=(Step("split", f"{split} of {len(branch)} messages summarised", split),
                    Step("summary", how)))
 

@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 
 from compactlab.fold import Fold
 from compactlab.history import History
-from compactlab.pieces.prune import placeholder, result_chars
+from compactlab.pieces.prune import exchanged, placeholder, result_chars, standing
 from compactlab.session import Image, Message, pairs
 from compactlab.setting import check_settings, setting
 from compactlab.strategy import Compaction, Situation, Step
@@ -115,17 +115,12 @@ class Micro:
         return tokens(_cleared(history, message, entry)) < tokens(message)
 
     def _clear(self, history: History, ready: list[Pending]) -> Compaction:
-        first = ready[0].place
-        tail = list(history.since(first))
-        images = 0
-        for entry in ready:
-            message = tail[entry.place - first]
-            images += _images(message)
-            tail[entry.place - first] = _cleared(history, message, entry)
-        new = history.replace(first, tail)
+        old = standing(history, [p.place for p in ready])
+        copies = {p.place: _cleared(history, old[p.place], p) for p in ready}
+        images = sum(map(_images, old.values()))
         detail = f"{len(ready)} tool results cleared, {images} images with them"
-        return Compaction(self.name, new, first, history.tokens, new.tokens, True, silent=True,
-                          cleared=len(ready), steps=(Step("clear", detail, len(ready)),))
+        return exchanged(history, self.name, copies, silent=True, cleared=len(ready),
+                         steps=(Step("clear", detail, len(ready)),))
 
 
 def _cleared(history: History, message: Message, entry: Pending) -> Message:

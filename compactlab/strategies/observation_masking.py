@@ -15,7 +15,7 @@ from typing import ClassVar, NamedTuple
 
 from compactlab.fold import Fold
 from compactlab.history import History
-from compactlab.pieces.prune import placeholder
+from compactlab.pieces.prune import exchanged, placeholder, standing
 from compactlab.session import Image, Message
 from compactlab.setting import check_settings, setting
 from compactlab.strategy import Compaction, Situation, Step, no_op
@@ -73,14 +73,10 @@ class ObservationMasking:
         return history.remember((self.name, len(places)), lambda: self._mask(history, places))
 
     def _mask(self, history: History, places: list[int]) -> Compaction:
-        first = places[0]
-        tail = list(history.since(first))
-        for place in places:
-            tail[place - first] = history.once(tail[place - first], self.name, masked)
-        new = history.replace(first, tail)
-        return Compaction(self.name, new, first, history.tokens, new.tokens, True, silent=True,
-                          cleared=len(places),
-                          steps=(Step("mask", f"{len(places)} tool results masked", len(places)),))
+        copies = {place: history.once(message, self.name, masked)
+                  for place, message in standing(history, places).items()}
+        return exchanged(history, self.name, copies, silent=True, cleared=len(places),
+                         steps=(Step("mask", f"{len(places)} tool results masked", len(places)),))
 
 
 def masked(message: Message) -> Message:

@@ -30,7 +30,16 @@ from compactlab.pieces.prompt import summary_parts
 from compactlab.pieces.shares import share_of
 from compactlab.session import Image, Message, Summary, Text, Thinking, ToolCall, ToolResult
 from compactlab.setting import check_settings, setting
-from compactlab.strategy import Compaction, Reason, Situation, Step, SummaryRequest, ask, no_op
+from compactlab.strategy import (
+    Compaction,
+    Reason,
+    Situation,
+    Step,
+    SummaryRequest,
+    ask,
+    changed,
+    no_op,
+)
 
 SOURCE = "pi, packages/coding-agent/src/core/compaction/compaction.ts (code)"
 UTILS = "pi, packages/coding-agent/src/core/compaction/utils.ts (code)"
@@ -178,15 +187,15 @@ class Pi:
 
     def _made(self, history: History, plan: Plan, summary: str,
               calls: tuple[SummaryRequest, ...]) -> Compaction:
-        new = history.replace(history.lead, [summary_message(PREFACE + summary), *plan.kept])
+        tail = [summary_message(PREFACE + summary), *plan.kept]
         gone = sum(len(call.messages) for call in calls)
         detail = f"{gone} messages summarised, {len(plan.kept)} stay"
         steps = [Step("cut", detail, gone)]
         if plan.turn is not None:
             part = len(plan.turn.messages)
             steps.append(Step("split turn", f"{part} of them belong to the current turn", part))
-        return Compaction(self.name, new, history.lead, history.tokens, new.tokens, True,
-                          summary=summary, calls=calls, steps=tuple(steps))
+        return changed(history, self.name, history.lead, tail, summary=summary, calls=calls,
+                       steps=tuple(steps))
 
 
 def _turn_start(branch: Sequence[Message], cut: int) -> int:

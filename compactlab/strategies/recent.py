@@ -16,7 +16,7 @@ from typing import ClassVar
 from compactlab.history import History
 from compactlab.pieces.boundaries import align_backward, first_safe
 from compactlab.setting import check_settings, setting
-from compactlab.strategy import Compaction, Reason, Situation, Step, no_op
+from compactlab.strategy import Compaction, Reason, Situation, Step, changed, no_op
 
 SOURCE = "OpenHands V0, RecentEventsCondenser (code)"
 
@@ -50,7 +50,6 @@ class Recent:
         start = first_safe(messages, max(wanted, head))
         if start <= head:
             return "no_safe_split"
-        new = history.replace(lead + head, messages[start:])
         gone = start - head
-        return Compaction(self.name, new, lead + head, history.tokens, new.tokens, True,
-                          steps=(Step("drop", f"{gone} messages dropped", gone),))
+        return changed(history, self.name, lead + head, messages[start:],
+                       steps=(Step("drop", f"{gone} messages dropped", gone),))

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from compactlab.history import History
 from compactlab.pieces.assemble import summary_message
-from compactlab.strategy import Compaction, Situation, Step
+from compactlab.strategy import Compaction, Situation, Step, changed
 
 NO_SUMMARY = "[The recording does not hold the text of this summary]"
 
@@ -28,9 +28,7 @@ class Recorded:
         due = situation.recorded
         if due is None:
             return None
-        lead = history.lead
         text = due.summary or NO_SUMMARY
-        new = history.replace(lead, [summary_message(text), *due.kept])
-        steps = (Step("recorded", f"{len(due.kept)} messages kept", len(due.kept)),)
-        return Compaction(self.name, new, lead, history.tokens, new.tokens, True, summary=text,
-                          steps=steps)
+        return changed(
+            history, self.name, history.lead, [summary_message(text), *due.kept], summary=text,
+            steps=(Step("recorded", f"{len(due.kept)} messages kept", len(due.kept)),))

@@ -23,7 +23,7 @@ from compactlab.pieces.boundaries import align_backward, first_safe
 from compactlab.pieces.shares import share_of
 from compactlab.session import Message
 from compactlab.setting import check_settings, setting
-from compactlab.strategy import Compaction, Reason, Situation, Step, no_op
+from compactlab.strategy import Compaction, Reason, Situation, Step, changed, no_op
 
 SOURCE = "inspect_ai, CompactionTrim and trim_messages (code)"
 
@@ -80,8 +80,8 @@ class Trim:
             enough = self._wanted(len(messages) - kept) > 0
             return "no_safe_split" if enough else "too_short"
         gone = start - kept
-        return Compaction(self.name, new, lead + kept, history.tokens, new.tokens, True,
-                          steps=(Step("drop", f"{gone} messages dropped, passes: {passes}", gone),))
+        return changed(history, self.name, lead + kept, messages[start:],
+                       steps=(Step("drop", f"{gone} messages dropped, passes: {passes}", gone),))
 
     def _wanted(self, count: int) -> int:
         """How many of `count` messages one pass drops; fractions are cut off."""

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from compactlab.fold import Fold
 from compactlab.history import History
-from compactlab.pieces.prune import Cut
+from compactlab.pieces.prune import Cut, exchanged, standing
 from compactlab.session import Message, Text
 from compactlab.setting import check_settings, setting
 from compactlab.strategy import Compaction, Situation, Step
@@ -87,21 +87,16 @@ class Truncate:
             history, self._saving(history, found, cut) if self.refuse_growth else found, cut))
 
     def _saving(self, history: History, found: Indexes, cut: Cut) -> Indexes:
-        tokens, tail = history.store.tokens, history.since(found[0])
-        return tuple(i for i in found if tokens(history.once(
-            tail[i - found[0]], cut, cut.message)) < tokens(tail[i - found[0]]))
+        tokens = history.store.tokens
+        return tuple(at for at, message in standing(history, found).items()
+                     if tokens(history.once(message, cut, cut.message)) < tokens(message))
 
     def _changed(self, history: History, found: Indexes, cut: Cut | None) -> Compaction | None:
         if not found:
             return None
-        first = found[0]
-        tail = list(history.since(first))
-        for index in found:
-            old = tail[index - first]
-            tail[index - first] = old.original if cut is None else (
-                history.once(old, cut, cut.message))
-        new = history.replace(first, tail)
+        copies = {at: old.original if cut is None else history.once(old, cut, cut.message)
+                  for at, old in standing(history, found).items()}
         verb = "restored" if cut is None else "truncated"
-        return Compaction(self.name, new, first, history.tokens, new.tokens, True, silent=True,
-                          truncated=0 if cut is None else len(found),
-                          steps=(Step(verb, f"{len(found)} tool results {verb}", len(found)),))
+        return exchanged(history, self.name, copies, silent=True,
+                         truncated=0 if cut is None else len(found),
+                         steps=(Step(verb, f"{len(found)} tool results {verb}", len(found)),))
