@@ -89,3 +89,9 @@ def _no_network() -> Iterator[None]:
     _guarding = True
     yield
     _guarding = False
+
+
+@pytest.fixture(autouse=True)
+def _lines_of_160_characters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables are as wide as where the output is no terminal, whatever other tools left behind."""
+    monkeypatch.setenv("COLUMNS", "160")

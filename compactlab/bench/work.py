@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -163,12 +164,30 @@ def _interrupts_wait() -> Iterator[None]:
         return
     from multiprocessing.resource_tracker import ensure_running
 
+    from joblib.externals.loky.backend import resource_tracker as lokys
+
+    with _without_warnings():
+        lokys.ensure_running()
     ensure_running()  # starting it later would end the wait
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    """For the process that cleans up behind the workers: what it says of an interrupt is noise."""
+    before = os.environ.get("PYTHONWARNINGS")
+    os.environ["PYTHONWARNINGS"] = "ignore::UserWarning"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["PYTHONWARNINGS"]
+        else:
+            os.environ["PYTHONWARNINGS"] = before
 
 
 def _at(at: int, session: Session, planned: Plan) -> tuple[int, Tables]:
