@@ -6,9 +6,15 @@ from dataclasses import dataclass
 
 from compactlab.pieces.shares import share_of
 from compactlab.setting import check_settings, setting
+from compactlab.strategies._switches import (
+    FIX,
+    mask_secrets,
+    refuse_growth,
+    strike_limit,
+    switch,
+)
 
 SOURCE = '"Context compression and caching", VibeOS documentation, mid-2026'
-FIX = "a fault of the described system, mended here; see the table of switches"
 RAISED_MODEL = "gpt-5.5"
 RAISED_PROVIDERS = frozenset({"chatgpt-oauth", "openai-codex"})
 
@@ -48,44 +54,31 @@ class CompressorSettings:
                                        group="advanced", source=SOURCE)
     hygiene_min_messages: int = setting(4, "least messages for hygiene, system prompt left out",
                                         unit="messages", low=0, group="advanced", source=SOURCE)
-    informative: bool = setting(
-        False, "placeholders name the call and its size, repeated outputs are said to be",
-        group="fix", fixed=True, source=FIX)
-    argument_chars: int = setting(0, "longer text in arguments of old calls is cut to this; 0 = no",
-                                  unit="characters", low=0, group="fix", fixed=200, source=FIX)
-    stop_after_prune: bool = setting(
-        False, "no summary when phase 1 alone gets under the threshold", group="fix", fixed=True,
-        source=FIX)
-    keep_last_user: bool = setting(False, "the latest user message always stays word for word",
-                                   group="fix", fixed=True, source=FIX)
-    head_decays: bool = setting(
-        False, "after the first compaction only the system prompt is protected as head",
-        group="fix", fixed=True, source=FIX)
-    protect_last_cap: int = setting(
-        0, "most messages that must stay when they cost more than the tail's budget; 0 = no cap",
-        unit="messages", low=0, group="fix", fixed=8, binds="protect_last_n", source=FIX)
-    threshold_floor: float = setting(
-        0.0, "least threshold for windows under `floor_below`", low=0.0, high=1.0,
-        unit="share of the window", group="fix", fixed=0.75, binds="threshold", source=FIX)
+    informative: bool = switch(
+        "placeholders name the call and its size, repeated outputs are said to be")
+    argument_chars: int = switch("longer text in arguments of old calls is cut to this; 0 = no", 0,
+                                 unit="characters", low=0, fixed=200)
+    stop_after_prune: bool = switch("no summary when phase 1 alone gets under the threshold")
+    keep_last_user: bool = switch("the latest user message always stays word for word")
+    head_decays: bool = switch(
+        "after the first compaction only the system prompt is protected as head")
+    protect_last_cap: int = switch(
+        "most messages that must stay when they cost more than the tail's budget; 0 = no cap", 0,
+        unit="messages", low=0, fixed=8, binds="protect_last_n")
+    threshold_floor: float = switch(
+        "least threshold for windows under `floor_below`", 0.0, low=0.0, high=1.0,
+        unit="share of the window", fixed=0.75, binds="threshold")
     floor_below: int = setting(512_000, "windows from this size on have no floor", unit="tokens",
                                low=0, group="advanced", source=FIX)
-    strike_limit: int = setting(0, "ineffective passes in a row after which it rests; 0 = never",
-                                unit="passes", low=0, group="fix", fixed=2, source=FIX)
-    refuse_growth: bool = setting(False, "a compaction that would grow the history is not made",
-                                  group="fix", fixed=True, source=FIX)
-    fallback_on_failure: bool = setting(
-        False, "a failed summary is replaced by the fallback; the earlier summary is kept",
-        group="fix", fixed=True, source=FIX)
-    fold_chunks: bool = setting(
-        False, "a middle too large for the summariser is folded in chunks", group="fix",
-        fixed=True, source=FIX)
-    mask_secrets: bool = setting(False, "secrets in summaries are masked", group="fix",
-                                 fixed=True, source=FIX)
-    count_appended: bool = setting(
-        False, "the last report and what was appended since count, not the report alone",
-        group="fix", fixed=True, source=FIX)
-    answer_overflow: bool = setting(False, "compacts when a request is refused, too", group="fix",
-                                    fixed=True, source=FIX)
+    strike_limit: int = strike_limit()
+    refuse_growth: bool = refuse_growth()
+    fallback_on_failure: bool = switch(
+        "a failed summary is replaced by the fallback; the earlier summary is kept")
+    fold_chunks: bool = switch("a middle too large for the summariser is folded in chunks")
+    mask_secrets: bool = mask_secrets()
+    count_appended: bool = switch(
+        "the last report and what was appended since count, not the report alone")
+    answer_overflow: bool = switch("compacts when a request is refused, too")
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -14,6 +14,7 @@ from compactlab.pieces.secrets import masked
 from compactlab.pieces.wire import wire_estimate, wire_messages
 from compactlab.session import Message, Text, compact_json
 from compactlab.setting import check_settings, setting
+from compactlab.strategies._switches import mask_secrets, refuse_growth, strike_limit, switch
 from compactlab.strategy import (
     Compaction,
     Reason,
@@ -31,7 +32,6 @@ INSTRUCTION = ("Summarize this conversation so that the work can go on from your
                "left.\n\n")
 SUMMARY_PREFIX = "[Compressed]\n\n"
 FOCUS = "Above all keep: {focus}\n\n"
-FIX = "a fault of the described system, mended here; see the table of switches"
 ACKNOWLEDGEMENT = "Understood. Continuing."
 
 
@@ -49,23 +49,14 @@ class Auto:
     answer_limit: int = setting(2_000, "answer limit of the summary call", unit="tokens", low=1,
                                 source=SOURCE)
 
-    newest_input: bool = setting(
-        False, "the summariser sees the newest characters, cut at a message, not the first ones",
-        group="fix", fixed=True, source=FIX)
-    skip_acknowledgement: bool = setting(
-        False, "no acknowledgement where the model's own answer follows", group="fix", fixed=True,
-        source=FIX)
-    carry_request: bool = setting(
-        False, "the latest user request is carried word for word", group="fix", fixed=True,
-        source=FIX)
-    use_focus: bool = setting(False, "the focus that the model names goes into the prompt",
-                              group="fix", fixed=True, source=FIX)
-    mask_secrets: bool = setting(False, "secrets in summaries are masked", group="fix",
-                                 fixed=True, source=FIX)
-    refuse_growth: bool = setting(False, "a compaction that would grow the history is not made",
-                                  group="fix", fixed=True, source=FIX)
-    strike_limit: int = setting(0, "ineffective passes in a row after which it rests; 0 = never",
-                                unit="passes", low=0, group="fix", fixed=2, source=FIX)
+    newest_input: bool = switch(
+        "the summariser sees the newest characters, cut at a message, not the first ones")
+    skip_acknowledgement: bool = switch("no acknowledgement where the model's own answer follows")
+    carry_request: bool = switch("the latest user request is carried word for word")
+    use_focus: bool = switch("the focus that the model names goes into the prompt")
+    mask_secrets: bool = mask_secrets()
+    refuse_growth: bool = refuse_growth()
+    strike_limit: int = strike_limit()
 
     def __post_init__(self) -> None:
         check_settings(self)

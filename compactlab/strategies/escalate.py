@@ -16,6 +16,7 @@ from compactlab.pieces.secrets import masked
 from compactlab.pieces.shares import share_of
 from compactlab.session import Message
 from compactlab.setting import check_settings, setting
+from compactlab.strategies._switches import mask_secrets, refuse_growth, switch
 from compactlab.strategy import (
     Compaction,
     Reason,
@@ -29,7 +30,6 @@ from compactlab.strategy import (
 
 SOURCE = '"Context compaction", documentation of a Go coding agent, 2026'
 FALLBACK = "fallback: "
-FIX = "a fault of the described system, mended here; see the table of switches"
 
 
 class Plan(NamedTuple):
@@ -65,28 +65,18 @@ class Escalate:
                                  unit="level", low=0, source=SOURCE + ": TruncateResults")
     answer_limit: int = setting(4096, "answer limit of the summary call", unit="tokens", low=1,
                                 source="decided here: the description names none")
-    trust_refusal: bool = setting(
-        False, "a refused request is compacted even if its messages are under the budget",
-        group="fix", fixed=True, source=FIX)
-    halve_margin: bool = setting(
-        False, "where the margin takes the whole window, it is half the window", group="fix",
-        fixed=True, source=FIX)
-    reset_on_success: bool = setting(
-        False, "attempts start anew after a request that was served", group="fix", fixed=True,
-        source=FIX)
-    flag_stays: bool = setting(
-        False, "a later compaction without the flag does not bring long results back",
-        group="fix", fixed=True, source=FIX)
-    bound_fallback: bool = setting(
-        False, "the fallback keeps the answer limit and has the latest error lines", group="fix",
-        fixed=True, source=FIX)
-    fold_chunks: bool = setting(
-        False, "a span too large for the summariser is folded in chunks", group="fix", fixed=True,
-        source=FIX)
-    mask_secrets: bool = setting(False, "secrets in summaries are masked", group="fix",
-                                 fixed=True, source=FIX)
-    refuse_growth: bool = setting(False, "a compaction that would grow the history is not made",
-                                  group="fix", fixed=True, source=FIX)
+    trust_refusal: bool = switch(
+        "a refused request is compacted even if its messages are under the budget")
+    halve_margin: bool = switch(
+        "where the margin takes the whole window, it is half the window")
+    reset_on_success: bool = switch("attempts start anew after a request that was served")
+    flag_stays: bool = switch(
+        "a later compaction without the flag does not bring long results back")
+    bound_fallback: bool = switch(
+        "the fallback keeps the answer limit and has the latest error lines")
+    fold_chunks: bool = switch("a span too large for the summariser is folded in chunks")
+    mask_secrets: bool = mask_secrets()
+    refuse_growth: bool = refuse_growth()
 
     def __post_init__(self) -> None:
         check_settings(self)

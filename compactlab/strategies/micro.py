@@ -11,10 +11,10 @@ from compactlab.history import History
 from compactlab.pieces.prune import exchanged, placeholder, result_chars, standing
 from compactlab.session import Image, Message, pairs
 from compactlab.setting import check_settings, setting
+from compactlab.strategies._switches import switch
 from compactlab.strategy import Compaction, Situation, Step
 
 SOURCE = "shareAI-lab/learn-claude-code, session s06: micro_compact"
-FIX = "a fault of the described system, mended here; see the table of switches"
 PLACEHOLDER = "[Previous: used {tool}]"
 UNKNOWN_TOOL = "unknown"
 
@@ -78,16 +78,12 @@ class Micro:
     min_chars: int = setting(100, "results with no more text than this stay", unit="characters",
                              low=0, source=SOURCE)
 
-    keep_tools: str = setting("", "results of these tools stay, names separated by commas",
-                              group="fix", fixed="read_file,read,Read", source=FIX)
-    only_shown: bool = setting(
-        False, "a result is cleared only after a request has shown it to the model", group="fix",
-        fixed=True, source=FIX)
-    batch: int = setting(1, "least results to clear at once, so that the prefix changes rarely",
-                         unit="results", low=1, group="fix", fixed=10, source=FIX)
-
-    refuse_growth: bool = setting(False, "a result shorter than its placeholder stays",
-                                  group="fix", fixed=True, source=FIX)
+    keep_tools: str = switch("results of these tools stay, names separated by commas", "",
+                             fixed="read_file,read,Read")
+    only_shown: bool = switch("a result is cleared only after a request has shown it to the model")
+    batch: int = switch("least results to clear at once, so that the prefix changes rarely", 1,
+                        unit="results", low=1, fixed=10)
+    refuse_growth: bool = switch("a result shorter than its placeholder stays")
 
     def __post_init__(self) -> None:
         check_settings(self)

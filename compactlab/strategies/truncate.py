@@ -11,10 +11,10 @@ from compactlab.history import History
 from compactlab.pieces.prune import Cut, exchanged, standing
 from compactlab.session import Message, Text
 from compactlab.setting import check_settings, setting
+from compactlab.strategies._switches import switch
 from compactlab.strategy import Compaction, Situation, Step
 
 SOURCE = '"Context compaction", documentation of a Go coding agent, 2026: TruncateResults'
-FIX = "a fault of the described system, mended here; see the table of switches"
 Indexes = tuple[int, ...]
 
 
@@ -55,14 +55,11 @@ class Truncate:
     tail_lines: int = setting(20, "last lines of a long result that stay", unit="lines", low=1,
                               source=SOURCE)
 
-    max_chars: int = setting(0, "characters that a cut result may keep at most; 0 = no limit",
-                             unit="characters", low=0, group="fix", fixed=8_000, source=FIX)
-    only_before: bool = setting(
-        False, "only results that stood before the compaction are cut, not later ones",
-        group="fix", fixed=True, source=FIX)
-
-    refuse_growth: bool = setting(False, "a result that its cut would lengthen stays",
-                                  group="fix", fixed=True, source=FIX)
+    max_chars: int = switch("characters that a cut result may keep at most; 0 = no limit", 0,
+                            unit="characters", low=0, fixed=8_000)
+    only_before: bool = switch(
+        "only results that stood before the compaction are cut, not later ones")
+    refuse_growth: bool = switch("a result that its cut would lengthen stays")
 
     def __post_init__(self) -> None:
         check_settings(self)
