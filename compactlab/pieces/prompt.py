@@ -9,8 +9,16 @@ from pathlib import Path
 from compactlab.history import Store
 from compactlab.pieces.serialise import defused, serialise
 from compactlab.session import Message, ToolCall
+from compactlab.strategy import SummaryRequest
 
 FOLDER = Path(__file__).parent / "prompts"
+
+
+def summary_call(store: Store, messages: Sequence[Message], *, previous: str = "", limit: int,
+                 focus: str = "") -> SummaryRequest:
+    """The call of a summariser for these messages; see `summary_parts`."""
+    parts = summary_parts(store, messages, previous=previous, limit=limit, focus=focus)
+    return SummaryRequest(tuple(messages), parts, limit, store, previous, focus)
 
 
 def summary_parts(store: Store, messages: Sequence[Message], *, previous: str = "", limit: int,

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from compactlab.history import Store
 from compactlab.pieces.assemble import summary_message
-from compactlab.pieces.prompt import summary_parts
+from compactlab.pieces.prompt import summary_call
 from compactlab.quality.survives import HORIZON, Case, Span, within
 from compactlab.session import Message, Session
-from compactlab.strategy import Summariser, SummaryRequest
+from compactlab.strategy import Summariser
 from compactlab.summarise.sized import MARK
 
 BUDGETS = (0.01, 0.02, 0.05, 0.10, 0.20, 0.50)
@@ -92,8 +92,7 @@ def summarised(span: Span, summarise: Summariser, budget: int) -> str:
 
     Raises SummaryFailed as the summariser does.
     """
-    parts = summary_parts(span.store, span.removed, limit=budget)
-    return summarise(SummaryRequest(span.removed, parts, budget, span.store))
+    return summarise(summary_call(span.store, span.removed, limit=budget))
 
 
 def is_stub(case: Case) -> bool:

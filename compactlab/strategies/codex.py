@@ -23,7 +23,7 @@ from compactlab.errors import BadSetting, SummaryFailed
 from compactlab.history import History
 from compactlab.pieces.assemble import part_at_summary, summary_message
 from compactlab.pieces.boundaries import before_open_call, group_starts
-from compactlab.pieces.prompt import summary_parts
+from compactlab.pieces.prompt import summary_call
 from compactlab.pieces.shares import share_of
 from compactlab.session import Message, Text
 from compactlab.setting import check_settings, setting
@@ -135,11 +135,8 @@ class Codex:
                   ) -> Iterator[SummaryRequest]:
         """Summary calls, each without the oldest messages that did not fit the window."""
         def request(start: int) -> SummaryRequest:
-            span = tuple(plan.span[start:])
-            parts = summary_parts(history.store, span, previous=plan.previous,
-                                  limit=self.answer_limit, focus=situation.focus)
-            return SummaryRequest(span, parts, self.answer_limit, history.store, plan.previous,
-                                  situation.focus)
+            return summary_call(history.store, plan.span[start:], previous=plan.previous,
+                                limit=self.answer_limit, focus=situation.focus)
 
         starts = group_starts(plan.span)
         safe = [b for b in range(len(plan.span)) if starts[b] == b]

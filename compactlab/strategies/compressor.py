@@ -6,30 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from compactlab.errors import BadSetting, SummaryFailed
-from compactlab.history import History, Store
+from compactlab.errors import BadSetting
+from compactlab.history import History
 from compactlab.pieces.assemble import SUMMARY_PREFIX, join, with_note
-from compactlab.pieces.chunks import ask_in_chunks
-from compactlab.pieces.fallback import bounded_fallback
 from compactlab.pieces.parts import Parts, Protection
 from compactlab.pieces.phase_one import prune
-from compactlab.pieces.prompt import summary_parts
+from compactlab.pieces.prompt import summary_call
 from compactlab.pieces.repair import repair_pairs
-from compactlab.pieces.secrets import masked
 from compactlab.pieces.shares import share_of
+from compactlab.pieces.written import Written, bounded, written
 from compactlab.session import Message
 from compactlab.strategies._compressor_settings import CompressorSettings
-from compactlab.strategy import (
-    Compaction,
-    Situation,
-    Step,
-    SummaryRequest,
-    ask,
-    changed,
-    no_op,
-)
+from compactlab.strategy import Compaction, Situation, Step, SummaryRequest, changed, no_op
 
-FALLBACK = "fallback: "
 TRIGGERS = frozenset({"turn", "request", "manual"})
 OVERFLOW_TRIGGERS = TRIGGERS | {"overflow"}
 RAISED_NOTICE = ("the compaction threshold is raised to {share:.0%} for gpt-5.5 on this route; "
@@ -105,11 +94,11 @@ class Compressor(CompressorSettings):
             return no_op(history, self.name, "empty_middle", steps=plan)
         if plan.enough:
             return history.remember((key, "pruned"), lambda: self._pruned(history, plan))
-        summary, how, calls = self._summary(plan, situation)
-        made = history.remember((key, summary, how),
-                                lambda: self._made(history, plan, summary, how, calls))
+        found = self._summary(plan.request, situation)
+        made = history.remember((key, found.summary, found.how),
+                                lambda: self._made(history, plan, found))
         if self.refuse_growth and made.after > made.before:
-            return no_op(history, self.name, "would_grow", calls=calls)
+            return no_op(history, self.name, "would_grow", calls=found.calls)
         return made
 
     def _plan(self, history: History, situation: Situation, window: int
@@ -125,8 +114,8 @@ class Compressor(CompressorSettings):
         tokens = history.store.tokens
         size = sum(map(tokens, middle))
         limit = self.summary_budget(size, window)
-        request = self._request(history.store, middle, _plain(parts.previous), limit,
-                                situation.focus)
+        request = summary_call(history.store, middle, previous=_plain(parts.previous),
+                               limit=limit, focus=situation.focus)
         saved = sum(map(tokens, parts.middle)) - size
         threshold = share_of(
             window, self.threshold_in_force(situation.model, situation.provider, window))
@@ -136,30 +125,14 @@ class Compressor(CompressorSettings):
                  Step("prune", f"{cleared} tool results cleared", cleared)]
         return Plan(parts, request, cleared, tuple(steps), enough)
 
-    def _summary(self, plan: Plan, situation: Situation
-                 ) -> tuple[str | None, str, tuple[SummaryRequest, ...]]:
-        """(summary or None, how it came about, the calls made for it)."""
-        request = plan.request
-
-        def build(messages: Sequence[Message], previous: str) -> SummaryRequest:
-            return self._request(request.store, list(messages), previous, request.limit,
-                                 request.focus)
-
-        try:
-            if self.fold_chunks:
-                summary, calls = ask_in_chunks(request, build, situation)
-            else:
-                summary, calls = ask(request, situation), (request,)
-            how = f"{len(request.messages)} messages, limit {request.limit}"
-        except SummaryFailed as failure:
-            calls = (request,)
-            if not self.fallback_on_failure:
-                return None, f"the middle is dropped without a summary: {failure}", calls
-            summary = bounded_fallback(request.messages, request.previous, request.store,
-                                       request.limit, errors=True)
-            how = f"{FALLBACK}{failure}"
-        summary = masked(summary) if self.mask_secrets else summary
-        return summary or None, how, calls  # blank where the limit has no room for a word
+    def _summary(self, request: SummaryRequest, situation: Situation) -> Written:
+        how = f"{len(request.messages)} messages, limit {request.limit}"
+        found = written(request, situation, how, fold=self.fold_chunks, mask=self.mask_secrets,
+                        fallback=bounded if self.fallback_on_failure else None)
+        if found.summary is None:
+            return found._replace(how=f"the middle is dropped without a summary: {found.how}")
+        # blank where the limit has no room for a word
+        return found._replace(summary=found.summary or None)
 
     def _pruned(self, history: History, plan: Plan) -> Compaction:
         """Phase 1 alone: it got the prompt under the threshold."""
@@ -170,21 +143,15 @@ class Compressor(CompressorSettings):
         return changed(history, self.name, same, new[same:], cleared=plan.cleared,
                        steps=plan.steps)
 
-    def _made(self, history: History, plan: Plan, summary: str | None, how: str,
-              calls: tuple[SummaryRequest, ...]) -> Compaction:
+    def _made(self, history: History, plan: Plan, found: Written) -> Compaction:
         head, note = _noted(history, plan.parts.head)
-        new = _joined(history, head, summary, plan.parts.tail)
+        new = _joined(history, head, found.summary, plan.parts.tail)
         same = _common(history, new)
         return changed(
-            history, self.name, same, new[same:], summary=summary,
-            reason=None if summary else "summary_failed", cleared=plan.cleared,
-            steps=(*plan.steps, Step("summary", how), note), calls=calls,
-            fallback=how.startswith(FALLBACK))
-
-    def _request(self, store: Store, middle: list[Message], previous: str, limit: int,
-                 focus: str) -> SummaryRequest:
-        parts = summary_parts(store, middle, previous=previous, limit=limit, focus=focus)
-        return SummaryRequest(tuple(middle), parts, limit, store, previous, focus)
+            history, self.name, same, new[same:], summary=found.summary,
+            reason=None if found.summary else "summary_failed", cleared=plan.cleared,
+            steps=(*plan.steps, Step("summary", found.how), note), calls=found.calls,
+            fallback=found.fallback)
 
     def _notice(self, situation: Situation) -> list[Step]:
         share = self.threshold_in_force(situation.model, situation.provider)

@@ -5,31 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from compactlab.errors import SummaryFailed
-from compactlab.history import History, Store
+from compactlab.history import History
 from compactlab.pieces.assemble import part_at_summary, summary_message
 from compactlab.pieces.boundaries import nearest_safe
-from compactlab.pieces.chunks import ask_in_chunks
-from compactlab.pieces.fallback import bounded_fallback, fallback_summary
-from compactlab.pieces.prompt import summary_parts
-from compactlab.pieces.secrets import masked
+from compactlab.pieces.prompt import summary_call
 from compactlab.pieces.shares import share_of
+from compactlab.pieces.written import Written, bounded, unbounded, written
 from compactlab.session import Message
 from compactlab.setting import check_settings, setting
 from compactlab.strategies._switches import mask_secrets, refuse_growth, switch
-from compactlab.strategy import (
-    Compaction,
-    Reason,
-    Situation,
-    Step,
-    SummaryRequest,
-    ask,
-    changed,
-    no_op,
-)
+from compactlab.strategy import Compaction, Reason, Situation, Step, SummaryRequest, changed, no_op
 
 SOURCE = '"Context compaction", documentation of a Go coding agent, 2026'
-FALLBACK = "fallback: "
 
 
 class Plan(NamedTuple):
@@ -116,37 +103,18 @@ class Escalate:
                                 lambda: self._plan(history, level, situation.focus))
         if not isinstance(plan, Plan):
             return no_op(history, self.name, plan, level=level)
-        summary, how, calls = self._summary(plan.request, situation)
+        found = written(plan.request, situation, "by the summariser", fold=self.fold_chunks,
+                        mask=self.mask_secrets,
+                        fallback=bounded if self.bound_fallback else unbounded)
         latest = situation.latest
         flag = level >= self.truncate_from or (
             self.flag_stays and latest is not None and latest.truncate_results)
         made = history.remember(
-            (self, level, situation.focus, summary, how, flag),
-            lambda: self._made(history, plan, level, summary, how, flag, calls))
+            (self, level, situation.focus, found.summary, found.how, flag),
+            lambda: self._made(history, plan, level, found, flag))
         if self.refuse_growth and made.after > made.before:
-            return no_op(history, self.name, "would_grow", level=level, calls=calls)
+            return no_op(history, self.name, "would_grow", level=level, calls=found.calls)
         return made
-
-    def _summary(self, request: SummaryRequest, situation: Situation
-                 ) -> tuple[str, str, tuple[SummaryRequest, ...]]:
-        """(summary, how it came about, the calls made for it)."""
-        calls: tuple[SummaryRequest, ...] = (request,)
-        try:
-            if self.fold_chunks:
-                summary, calls = ask_in_chunks(
-                    request, lambda span, previous: self._request(
-                        request.store, tuple(span), previous, request.focus), situation)
-            else:
-                summary = ask(request, situation)
-            how = "by the summariser"
-        except SummaryFailed as failure:
-            how = f"{FALLBACK}{failure}"
-            if self.bound_fallback:
-                summary = bounded_fallback(request.messages, request.previous, request.store,
-                                           request.limit, errors=True)
-            else:
-                summary = fallback_summary(request.messages, request.previous, request.store)
-        return masked(summary) if self.mask_secrets else summary, how, calls
 
     def _plan(self, history: History, level: int, focus: str) -> Plan | Reason:
         """What a level summarises and keeps, or the reason why it cannot."""
@@ -158,22 +126,19 @@ class Escalate:
             return "no_safe_split"
         # The log of the described agent holds the originals: a cut copy is summarised whole.
         span = tuple(m.original if m.kind == "cut" else m for m in branch[:split])
-        return Plan(branch, split, self._request(history.store, span, previous, focus))
+        return Plan(branch, split, summary_call(
+            history.store, span, previous=previous, limit=self.answer_limit, focus=focus))
 
-    def _request(self, store: Store, span: tuple[Message, ...], previous: str, focus: str
-                 ) -> SummaryRequest:
-        parts = summary_parts(store, span, previous=previous, limit=self.answer_limit, focus=focus)
-        return SummaryRequest(span, parts, self.answer_limit, store, previous, focus)
-
-    def _made(self, history: History, plan: Plan, level: int, summary: str, how: str, flag: bool,
-              calls: tuple[SummaryRequest, ...]) -> Compaction:
+    def _made(self, history: History, plan: Plan, level: int, found: Written, flag: bool
+              ) -> Compaction:
         branch, split, _ = plan
+        summary = found.summary or ""
         return changed(
             history, self.name, history.lead, [summary_message(summary), *branch[split:]],
-            level=level, summary=summary, truncate_results=flag, calls=calls,
-            fallback=how.startswith(FALLBACK),
+            level=level, summary=summary, truncate_results=flag, calls=found.calls,
+            fallback=found.fallback,
             steps=(Step("split", f"{split} of {len(branch)} messages summarised", split),
-                   Step("summary", how)))
+                   Step("summary", found.how)))
 
 
 def _branch(history: History) -> tuple[str, list[Message]]:

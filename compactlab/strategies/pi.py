@@ -26,7 +26,7 @@ from compactlab.errors import BadSetting, SummaryFailed
 from compactlab.history import History
 from compactlab.pieces.assemble import part_at_summary, summary_message
 from compactlab.pieces.boundaries import align_backward
-from compactlab.pieces.prompt import summary_parts
+from compactlab.pieces.prompt import summary_call
 from compactlab.pieces.shares import share_of
 from compactlab.session import Image, Message, Summary, Text, Thinking, ToolCall, ToolResult
 from compactlab.setting import check_settings, setting
@@ -170,11 +170,10 @@ class Pi:
                  focus: str) -> SummaryRequest | None:
         if not messages:
             return None
-        span = tuple(history.once(m, ("pi cut", self.result_chars), self._shortened)
-                     for m in messages)
-        limit = self._limit(share)
-        parts = summary_parts(history.store, span, previous=previous, limit=limit, focus=focus)
-        return SummaryRequest(span, parts, limit, history.store, previous, focus)
+        span = [history.once(m, ("pi cut", self.result_chars), self._shortened)
+                for m in messages]
+        return summary_call(history.store, span, previous=previous, limit=self._limit(share),
+                            focus=focus)
 
     def _shortened(self, message: Message) -> Message:
         """The message as the summariser sees it: the start of a long tool result."""
