@@ -104,6 +104,12 @@ def test_a_table_of_ones_own_comes_first_with_dates_and_tiers(tmp_path: Path) ->
     "models: {mine: {input: 1, tiers: [{above: 5, from: 2026-01-01}]}}",
     "models: {mine: {input: 1, tiers: [{above: 5, input: 2}, {above: 5, input: 3}]}}",
     "models:\n  mine: {input: 1}\n  mine: {input: 2}\n", "models: " + "[" * 5000,
+    "models: {mine: {input: 1}, Mine: {input: 2}}", "models: {mine: [{input: 1}, {input: 2}]}",
+    "models: {mine: {input: 0x" + "f" * 5000 + "}}", "models: {mine: {input: true}}",
+    "models: {mine: {from: !!timestamp x, input: 1}}", "models: {mine: {input: !!bool x}}",
+    "models: &a\n  mine: *a\n", "models: {mine: &a [*a]}", "models: {mine: {input: [1]}}",
+    "a: &a [x, x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1 or ''}, *a{n - 1 or ''}]\n"
+                               for n in range(1, 40)) + "models: {mine: {input: *a39}}",
     "models: ["])
 def test_a_table_that_cannot_be_read_is_an_error(tmp_path: Path, text: str) -> None:
     path = tmp_path / "prices.yaml"
@@ -112,6 +118,30 @@ def test_a_table_that_cannot_be_read_is_an_error(tmp_path: Path, text: str) -> N
         price_row("mine", "", NOVEMBER, path)
     with pytest.raises(BadPrices, match=re.escape(str(path))):
         check_table(path)
+
+
+@pytest.mark.parametrize(("row", "said"), [
+    ("{input: .nan}", "mine: input = '.nan'"), ("{input: 1e999999}", "mine: input = '1e999999'"),
+    ("{input: 1, from: 2026-13-01}", "mine: from = '2026-13-01'"),
+    ("{input: 1, input: 2}", "mine: the key 'input' stands twice"),
+    ("{input: 1, tiers: [{above: 5, tiers: []}]}", "mine: 'tiers' does not belong"),
+    ("[{input: 1, from: 2026-01-01}, {input: 1, from: 2026-01-01}]", "mine: two rows from 2026"),
+    ("{input: 1, 5: 2, x: 3}", "mine: unknown key '5'")])
+def test_what_is_wrong_in_a_table_is_said_with_model_and_key(
+    tmp_path: Path, row: str, said: str
+) -> None:
+    path = tmp_path / "prices.yaml"
+    path.write_text(f"models: {{mine: {row}}}")
+    with pytest.raises(BadPrices, match=re.escape(said)):
+        check_table(path)
+
+
+def test_a_row_that_says_nothing_leaves_the_list_price(tmp_path: Path) -> None:
+    path = tmp_path / "prices.yaml"
+    path.write_text("shared: &row {input: 9, output: ~}\nmodels: {claude-opus-5: , other: *row}")
+    check_table(path)
+    assert price_row("claude-opus-5", "", NOVEMBER, path).at(1).input == D(5)
+    assert price_row("other", "", NOVEMBER, path).at(1) == Prices(D(9), D(9), D(9), D(9), D(0))
 
 
 @pytest.mark.parametrize("model", ["claude-own", "Claude-Own", "maker/claude-own",

@@ -17,6 +17,10 @@ NAMES = {"input": "input", "cache_read": "read", "cache_write_5m": "write_5m",
          "cache_write_1h": "write_1h", "output": "output"}
 OTHERS = ("from", "tiers")
 MOST_PRICE = 1_000_000
+NOTHING = ("", "~", "null")  # what YAML calls null
+SHOWN = 40  # characters of a wrong value
+_DAY = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})([T ].*)?")
+_TOKENS = re.compile(r"[1-9][0-9_]{0,15}")
 DATED = re.compile(r"[-@]\d{4}-?\d{2}-?\d{2}$")
 
 
@@ -28,15 +32,13 @@ def own_row(path: Path, model: str, moment: datetime) -> PriceRow | None:
     BadPrices names file, model and key of what cannot be read.
     """
     entry = _entry(_models(path), model)
-    fitting = [row for row in _rows(entry) if _since(path, model, row) <= moment]
-    if not fitting:
-        return None
-    return _priced(path, model, max(fitting, key=lambda r: _since(path, model, r)), moment)
+    fitting = {day: row for day, row in _dated(path, model, entry) if day <= moment}
+    return _priced(path, model, fitting[max(fitting)], moment) if fitting else None
 
 
 def _entry(models: dict[str, Any], model: str) -> Any:
     """What a table says of a model: by its name, without its maker, without a date behind it."""
-    known = {str(name).casefold(): entry for name, entry in models.items()}
+    known = {name.casefold(): entry for name, entry in models.items()}
     bare = model.casefold().rpartition("/")[2]
     for name in (model.casefold(), bare, DATED.sub("", bare)):
         if name in known:
@@ -47,49 +49,68 @@ def _entry(models: dict[str, Any], model: str) -> Any:
 def check_table(path: Path) -> None:
     """Read every row of a file. Raises BadPrices for the first that cannot be read."""
     for model, entry in _models(path).items():
-        for row in _rows(entry):
-            _since(path, str(model), row)
-            _priced(path, str(model), row, datetime.now(UTC))
+        for day, row in _dated(path, model, entry):
+            _priced(path, model, row, day)
 
 
-def _rows(entry: Any) -> list[Any]:
-    """The rows of a model: none, one, or one for each date."""
-    if entry is None:
+def _dated(path: Path, model: str, entry: Any) -> list[tuple[datetime, dict[str, Any]]]:
+    """The rows of a model: none, one, or one for each date, with the day from which they hold."""
+    if _is_nothing(entry):
         return []
-    return entry if isinstance(entry, list) else [entry]
+    rows = entry if isinstance(entry, list) else [entry]
+    found = [(_since(path, model, row), row) for row in rows]
+    days = [day for day, _ in found]
+    if twice := next((day for n, day in enumerate(days) if day in days[:n]), None):
+        since = "without a date" if twice.year == date.min.year else f"from {twice.date()}"
+        raise BadPrices(f"{path}: {model}: two rows {since}")
+    return found
+
+
+def _is_nothing(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and value.lower() in NOTHING)
+
+
+def _shown(value: Any) -> str:
+    """A wrong value for a message: short, and without looking into what is nested."""
+    return repr(value[:SHOWN]) if isinstance(value, str) else f"a {type(value).__name__}"
 
 
 def _priced(path: Path, model: str, row: dict[str, Any], moment: datetime) -> PriceRow:
     estimated: dict[str, None] = {}
     tiers = [(0, _prices(path, model, row, {}, estimated))]
     for tier in _tiers(path, model, row):
-        if not isinstance(tier, dict) or type(tier.get("above")) is not int or tier["above"] <= 0:
+        above = tier.get("above") if isinstance(tier, dict) else None
+        if not isinstance(above, str) or not _TOKENS.fullmatch(above):
             raise BadPrices(f"{path}: {model}: a tier needs `above`, a whole number of tokens over "
                             "0")
-        if tier["above"] in [start for start, _ in tiers]:
-            raise BadPrices(f"{path}: {model}: two tiers above {tier['above']:,} tokens")
+        start = int(above)
+        if start in [other for other, _ in tiers]:
+            raise BadPrices(f"{path}: {model}: two tiers above {start:,} tokens")
         prices = {k: v for k, v in tier.items() if k != "above"}
         if wrong := sorted(set(OTHERS) & prices.keys()):
             raise BadPrices(f"{path}: {model}: {wrong[0]!r} does not belong into a tier")
-        tiers.append((tier["above"], _prices(path, model, prices, row, estimated)))
+        tiers.append((start, _prices(path, model, prices, row, estimated)))
     return PriceRow(model, tuple(sorted(tiers)), moment.date().isoformat(),
                     f"{USER_TABLE} {path.name}", tuple(estimated))
 
 
 def _tiers(path: Path, model: str, row: dict[str, Any]) -> list[Any]:
-    found = row.get("tiers") or []
+    found = row.get("tiers")
+    if _is_nothing(found):
+        return []
     if not isinstance(found, list):
-        raise BadPrices(f"{path}: {model}: tiers are a list, not {type(found).__name__}")
+        raise BadPrices(f"{path}: {model}: tiers = {_shown(found)}: needs a list")
     return found
 
 
 def _models(path: Path) -> dict[str, Any]:
+    """The models of a file; every value is text, so that what is wrong is said with its key."""
     import yaml
 
     try:
         text = path.read_text("utf-8")
-        _refuse_repeated(path, yaml.compose(text, yaml.SafeLoader))
-        found = yaml.safe_load(text)
+        _refuse_repeated(path, yaml.compose(text, yaml.BaseLoader))
+        found = yaml.load(text, yaml.BaseLoader)  # makes texts, lists and mappings
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise BadPrices(f"{path}: no table of prices ({error})") from error
     models = found.get("models") if isinstance(found, dict) else None
@@ -99,26 +120,38 @@ def _models(path: Path) -> dict[str, Any]:
 
 
 def _refuse_repeated(path: Path, node: Any) -> None:
-    """YAML takes the last of two equal keys without a word."""
-    waiting = [node]
+    """YAML takes the last of two equal keys without a word; names of models know no case."""
+    waiting: list[tuple[tuple[str, ...], Any]] = [((), node)]
+    seen = set[int]()
     while waiting:
-        found = waiting.pop()
-        if found is None or isinstance(found.value, str):
+        place, found = waiting.pop()
+        if found is None or isinstance(found.value, str) or id(found) in seen:
             continue
+        seen.add(id(found))  # an alias is the same node again
         pairs = [pair for pair in found.value if isinstance(pair, tuple)]
-        keys = [str(key.value) for key, _ in pairs]
-        if twice := next((key for n, key in enumerate(keys) if key in keys[:n]), None):
-            raise BadPrices(f"{path}: the key {twice!r} stands twice in one place")
-        waiting += [value for _, value in pairs] or list(found.value)
+        names = [str(key.value) for key, _ in pairs]
+        keys = [name.casefold() for name in names] if place == ("models",) else names
+        twice = [name for n, name in enumerate(names) if keys[n] in keys[:n]]
+        if twice:
+            where = ": ".join((str(path), *place))
+            raise BadPrices(f"{where}: the key {_shown(twice[0])} stands twice")
+        waiting += [((*place, name), value) for name, (_, value) in zip(names, pairs, strict=True)]
+        waiting += [(place, item) for item in found.value if not isinstance(item, tuple)]
 
 
 def _since(path: Path, model: str, row: Any) -> datetime:
+    """The day from which a row holds; the first of all where it names none."""
     if not isinstance(row, dict):
-        raise BadPrices(f"{path}: {model}: prices are a mapping, not {type(row).__name__}")
-    value = row.get("from", date.min)
-    if not isinstance(value, date):
-        raise BadPrices(f"{path}: {model}: from = {value!r}: needs a date such as 2026-01-31")
-    return datetime(value.year, value.month, value.day, tzinfo=UTC)
+        raise BadPrices(f"{path}: {model}: prices are a mapping, not {_shown(row)}")
+    value = row.get("from", date.min.isoformat())
+    day = _DAY.fullmatch(value) if isinstance(value, str) else None
+    wrong = f"{path}: {model}: from = {_shown(value)}: needs a date such as 2026-01-31"
+    if day is None:
+        raise BadPrices(wrong)
+    try:
+        return datetime.fromisoformat(day[1]).replace(tzinfo=UTC)
+    except ValueError as error:
+        raise BadPrices(wrong) from error
 
 
 def _prices(path: Path, model: str, row: dict[str, Any], base: dict[str, Any],
@@ -126,20 +159,24 @@ def _prices(path: Path, model: str, row: dict[str, Any], base: dict[str, Any],
     """Prices of a row; a tier takes what it does not name from its base."""
     unknown = row.keys() - NAMES.keys() - set(OTHERS)
     if unknown:
-        raise BadPrices(f"{path}: {model}: unknown key {min(map(str, unknown))!r}: "
+        raise BadPrices(f"{path}: {model}: unknown key {_shown(min(unknown))}: "
                       f"choose one of {', '.join((*NAMES, *OTHERS))}")
-    values: dict[str, Decimal | None] = {}
-    for key, name in NAMES.items():
-        value = row.get(key, base.get(key))
-        try:
-            values[name] = None if value is None else Decimal(str(value))
-        except InvalidOperation as error:
-            raise BadPrices(f"{path}: {model}: {key} = {value!r} is no price") from error
-        price = values[name]
-        if price is not None and not (price.is_finite() and 0 <= price <= MOST_PRICE):
-            raise BadPrices(f"{path}: {model}: {key} = {value!r}: a price is 0 or more, in USD per "
-                            f"million tokens, at most {MOST_PRICE:,}")
+    values = {name: _price(path, model, key, row.get(key, base.get(key)))
+              for key, name in NAMES.items()}
     try:
         return filled(values, bool(family(model)), estimated)
     except NoPrice as error:
         raise BadPrices(f"{path}: {model}: needs an input price") from error
+
+
+def _price(path: Path, model: str, key: str, value: Any) -> Decimal | None:
+    if _is_nothing(value):
+        return None
+    try:
+        price = Decimal(value) if isinstance(value, str) else Decimal("NaN")
+    except InvalidOperation as error:
+        raise BadPrices(f"{path}: {model}: {key} = {_shown(value)} is no price") from error
+    if not (price.is_finite() and 0 <= price <= MOST_PRICE):
+        raise BadPrices(f"{path}: {model}: {key} = {_shown(value)}: a price is 0 or more, in USD "
+                        f"per million tokens, at most {MOST_PRICE:,}")
+    return price
