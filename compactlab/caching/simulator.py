@@ -15,6 +15,8 @@ from compactlab.caching.salts import salts
 from compactlab.caching.tree import ROOT, Tree
 from compactlab.errors import BadSetting
 
+MOST_TOKENS = 10_000_000  # of one block: a cache of blocks of tokens walks them
+
 
 class Simulator:
     """The caches of one provider, one for each scope and model; `send` requests in order of time.
@@ -90,9 +92,9 @@ class _Trail:
 
     def _child(self, node: int, block: CacheBlock) -> int:
         key, tokens, kind, level = block
-        if tokens < 0 or level not in LEVELS:
-            raise BadSetting(f"block {key!r}: {tokens} tokens at level {level!r}; tokens are 0 or "
-                             f"more, levels are {', '.join(LEVELS)}")
+        if not 0 <= tokens <= MOST_TOKENS or level not in LEVELS:
+            raise BadSetting(f"block {key!r}: {tokens} tokens at level {level!r}; tokens are 0 to "
+                             f"{MOST_TOKENS:,}, levels are {', '.join(LEVELS)}")
         salt = self.salts.get(level) if self.salts else None
         return self.tree.child(node, key if salt is None else (salt, key), tokens, kind, level)
 

@@ -7,7 +7,7 @@ one is expected to read, write, leave uncached, and cost.
 
 from __future__ import annotations
 
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +20,9 @@ from compactlab.caching.simulator import Simulator
 from compactlab.errors import BadSession, BadSetting, CompactlabError
 
 FORMAT = "compactlab cache vectors v1"
+OWN_NAMES = frozenset({"provider", "tree"})  # what a simulator is made of, no settings
+PRICES = frozenset({"in", "read", "w5", "w1", "write", "out"})
+MOST_USD = 10**15
 DEFAULT_WRITE = {"5m": Decimal("1.25"), "1h": Decimal(2)}  # times input, where a vector is silent
 
 
@@ -91,14 +94,23 @@ def check_file(path: Path | str) -> Checked:
             requests += len(variant.requests)
             try:
                 differences += _check(vector, variant)
-            except (CompactlabError, ArithmeticError, LookupError, TypeError, ValueError) as error:
-                differences.append(Difference(vector.id, variant.name, -1, "run", "an answer",
-                                              f"{type(error).__name__}: {error}"))
+            except CompactlabError as error:
+                differences.append(_no_answer(vector, variant, str(error)))
+            except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
+                differences.append(
+                    _no_answer(vector, variant, f"{type(error).__name__}: {error}"))
     return Checked(len(found.vectors), requests, tuple(differences))
 
 
+def _no_answer(vector: _Vector, variant: _Variant, why: str) -> Difference:
+    return Difference(vector.id, variant.name, -1, "run", "an answer", why)
+
+
 def _check(vector: _Vector, variant: _Variant) -> list[Difference]:
-    simulator = Simulator(vector.provider, **{**vector.config, **variant.config})
+    config = {**vector.config, **variant.config}
+    if own := OWN_NAMES & config.keys():
+        raise BadSetting(f"{vector.provider} has no setting {min(own)!r}")
+    simulator = Simulator(vector.provider, **config)
     name_of(vector.provider)
     prices = _prices(vector.prices) if vector.prices else None
     found = []
@@ -106,7 +118,7 @@ def _check(vector: _Vector, variant: _Variant) -> list[Difference]:
         served = simulator.send(_request(request))
         for field, expected in request.expect.items():
             value = _value(served, field, prices)
-            same = value == (Decimal(str(expected)) if isinstance(value, Decimal) else expected)
+            same = value == (_number(field, expected) if isinstance(value, Decimal) else expected)
             if not same:
                 found.append(Difference(vector.id, variant.name, number, field, str(expected),
                                         str(value)))
@@ -137,11 +149,21 @@ def _value(served: Served, field: str, prices: Prices | None) -> object:
 
 def _prices(raw: dict[str, str]) -> Prices:
     """Prices by the names of the file: in, read, w5, w1, write, out."""
-    base = Decimal(raw["in"])
-    write = Decimal(raw["write"]) if "write" in raw else None
-    five = Decimal(raw["w5"]) if "w5" in raw else write
-    hour = Decimal(raw["w1"]) if "w1" in raw else write
-    return Prices(base, Decimal(raw.get("read", raw["in"])),
-                  base * DEFAULT_WRITE["5m"] if five is None else five,
-                  base * DEFAULT_WRITE["1h"] if hour is None else hour,
-                  Decimal(raw.get("out", "0")))
+    if "in" not in raw:
+        raise BadSetting("prices need `in`, that of input")
+    known = {name: _number(name, value) for name, value in raw.items() if name in PRICES}
+    base = known["in"]
+    return Prices(base, known.get("read", base),
+                  known.get("w5", known.get("write", base * DEFAULT_WRITE["5m"])),
+                  known.get("w1", known.get("write", base * DEFAULT_WRITE["1h"])),
+                  known.get("out", Decimal(0)))
+
+
+def _number(name: str, value: object) -> Decimal:
+    try:
+        found = Decimal(str(value))
+    except InvalidOperation:
+        found = Decimal("NaN")
+    if found.is_nan() or abs(found) > MOST_USD:
+        raise BadSetting(f"{name} = {value!r} is no amount in USD")
+    return found

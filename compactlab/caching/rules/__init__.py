@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import fields, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 from compactlab.caching.parts import Rule
 from compactlab.caching.rules import anthropic as _anthropic
@@ -62,6 +63,7 @@ SYNONYMS = {
 SIZES = frozenset({"block", "granularity", "interval", "lookback", "capacity_blocks",
                    "most_marks"})
 OPTIONAL = frozenset({"interval", "idle_ttl", "max_ttl", "capacity_blocks"})
+MOST = {"lookback": 100_000, "endings": 100_000, "p_hit": 1, "factor": 1}
 
 
 def name_of(provider: str) -> str:
@@ -87,6 +89,11 @@ def rule(provider: str, tree: Tree, **settings: Any) -> Rule:
             raise BadSetting(f"{provider} has no setting {key!r}: choose one of "
                              f"{', '.join(sorted(known))}")
         _check(f"{provider}: {key}", value, getattr(found.settings, name), name)
+        if isinstance(value, str):
+            choices = get_args(get_type_hints(type(found.settings))[name])
+            if value not in choices:
+                raise BadSetting(f"{provider}: {key} = {value!r}: choose one of "
+                                     f"{', '.join(choices)}")
         values[name] = value
     return found.make(tree, replace(found.settings, **values))
 
@@ -105,9 +112,11 @@ def _check(what: str, value: object, default: object, name: str) -> None:
         whole = isinstance(default, int) or name in SIZES
         fits = isinstance(value, int) if whole else isinstance(value, int | float)
         least = 1 if name in SIZES else 0
-        fits = fits and least <= value < float("inf")  # type: ignore[operator]  # a number by now
+        most = MOST.get(name, sys.float_info.max)
+        fits = fits and least <= value <= most  # type: ignore[operator]  # a number by now
     if not fits:
-        raise BadSetting(f"{what} = {value!r}: needs a value like {default!r}")
+        bound = f", at most {MOST[name]:,}" if name in MOST else ""
+        raise BadSetting(f"{what} = {value!r}: needs a value like {default!r}{bound}")
 
 
 def _collapses(rule: object) -> bool:
