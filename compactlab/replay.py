@@ -11,7 +11,7 @@ import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from compactlab.columns import COMPACTIONS, REQUESTS, RUNS, frame
 from compactlab.errors import BadSetting, UnknownName
@@ -27,7 +27,6 @@ from compactlab.walk import Made, OnStop, Sent, Stop, Walk
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-ON_STOP: tuple[OnStop, ...] = ("next_turn", "end", "as_if_served")
 MOST_WINDOW = 10**12
 SAME_WINDOW = -1  # the summariser's window is the main window
 __all__ = ["Head", "Index", "Made", "Replay", "Stop", "compact", "index", "replay"]
@@ -123,9 +122,9 @@ def replay(
     its contract.
     """
     _check_window(window)
-    _check_options(reserve_output, manual_at, summariser_window)
-    if on_stop not in ON_STOP:
-        raise UnknownName("on_stop", on_stop, ON_STOP)
+    _check_options(reserve_output, manual_at, summariser_window, model, provider)
+    if on_stop not in get_args(OnStop):
+        raise UnknownName("on_stop", on_stop, get_args(OnStop))
     pipeline = find(strategy, **settings)
     name, summarise = find_summariser(summariser)
     if store is not None and store.session is not session:
@@ -189,17 +188,21 @@ def _check_window(window: int | None) -> None:
                          f"{MOST_WINDOW:,}")
 
 
-def _check_options(reserve_output: Any, manual_at: Any, summariser_window: Any) -> None:
+def _check_options(reserve_output: Any, manual_at: Any, summariser_window: Any, model: Any,
+                   provider: Any) -> None:
     """What callers without a type checker may pass."""
-    if not isinstance(reserve_output, int) or reserve_output < 0:
+    if type(reserve_output) is not int or reserve_output < 0:
         raise BadSetting(f"reserve_output = {reserve_output!r}: needs a number of tokens from 0")
     if not isinstance(manual_at, Collection) or not all(
-            isinstance(at, int) and at >= 0 for at in manual_at):
+            type(at) is int and at >= 0 for at in manual_at):
         raise BadSetting(f"manual_at = {manual_at!r}: needs numbers of requests from 0")
     if summariser_window not in (None, SAME_WINDOW) and (
-            not isinstance(summariser_window, int) or summariser_window <= 0):
+            type(summariser_window) is not int or summariser_window <= 0):
         raise BadSetting(f"summariser_window = {summariser_window!r}: needs a number of tokens "
                          "above 0, or None for no limit")
+    for name, value in (("model", model), ("provider", provider)):
+        if not isinstance(value, str):
+            raise BadSetting(f"{name} = {value!r}: needs a name")
 
 
 def _compaction_row(made: Made, store: Store) -> tuple[Any, ...]:

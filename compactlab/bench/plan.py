@@ -15,7 +15,7 @@ from compactlab.quality.replayed import described as at_cuts
 from compactlab.replay import replay
 from compactlab.session import Session
 from compactlab.setting import Setting, settings_of
-from compactlab.strategies.presets import PRESETS, StrategyLike, find
+from compactlab.strategies.presets import PRESETS, StrategyLike, find, preset
 from compactlab.strategy import Pipeline, Summariser, pipeline
 from compactlab.summarise import find as find_summariser
 from compactlab.tokens import counter
@@ -96,7 +96,8 @@ def plan(
     survives too. Raises UnknownName and BadSetting with the valid choices.
     """
     options = {name: settings.pop(name) for name in REPLAY_OPTIONS if name in settings}
-    _check_options(options)
+    if "manual_at" in options:
+        options["manual_at"] = tuple(_several(options["manual_at"]))
     wanted = _several(strategies)
     if not wanted:
         raise BadSetting(f"no strategy: choose some of {', '.join(PRESETS)}")
@@ -135,27 +136,26 @@ def _variants(strategy: StrategyLike, settings: Mapping[str, Any],
     return found
 
 
-def _belongs(name: str, preset: str) -> bool:
+def _belongs(name: str, strategy: str) -> bool:
     """Whether a setting, `name` or `preset.name`, is one of a preset's. Raises UnknownName."""
     owner, _, bare = name.rpartition(".")
-    find(preset)
-    return owner in ("", preset) and bare in {s.name for s in PRESETS[preset].settings()}
+    return bare in {s.name for s in preset(strategy).settings()} and owner in ("", strategy)
 
 
-def _for(preset: str, chosen: Mapping[str, Any]) -> dict[str, Any]:
+def _for(strategy: str, chosen: Mapping[str, Any]) -> dict[str, Any]:
     """The settings that are a preset's, by their bare names; `preset.name` goes before `name`."""
-    mine = sorted((name for name in chosen if _belongs(name, preset)), key=lambda n: "." in n)
+    mine = sorted((name for name in chosen if _belongs(name, strategy)), key=lambda n: "." in n)
     return {name.rpartition(".")[2]: chosen[name] for name in mine}
 
 
-def _found(preset: str, chosen: Mapping[str, Any], named: Sequence[StrategyLike]) -> Pipeline:
+def _found(strategy: str, chosen: Mapping[str, Any], named: Sequence[StrategyLike]) -> Pipeline:
     """The preset with its settings; the error of one that `named` ones share says how to part."""
     try:
-        return find(preset, **_for(preset, chosen))
+        return find(strategy, **_for(strategy, chosen))
     except BadSetting as error:
         parts = [part for s in named if isinstance(s, str) for part in s.split("+")]
         shared = [n for n in chosen if "." not in n and sum(_belongs(n, p) for p in parts) > 1]
-        hint = f" (for one strategy alone: {preset}.{shared[0]})" if shared else ""
+        hint = f" (for one strategy alone: {strategy}.{shared[0]})" if shared else ""
         raise BadSetting(f"{error}{hint}") from error
 
 
@@ -194,26 +194,6 @@ def _check_used(settings: Mapping[str, Any], strategies: Sequence[StrategyLike])
             choices = ", ".join([*known, *REPLAY_OPTIONS])
             raise BadSetting(f"no strategy named here has a setting {name!r}: choose one of "
                              f"{choices}")
-
-
-def _check_options(options: dict[str, Any]) -> None:
-    """Types of replay's own arguments; what they may be is checked by replay itself."""
-    wanted = {"reserve_output": "a number of tokens, 0 or more",
-              "summariser_window": "a number of tokens above 0, or none for no limit",
-              "manual_at": "numbers of requests, from 0"}
-    for name in [name for name in wanted if name in options]:
-        values = _several(options[name])
-        if name == "summariser_window" and values == [None]:
-            continue
-        least = 1 if name == "summariser_window" else 0
-        whole = all(type(value) is int and value >= least for value in values)
-        if not whole or (name != "manual_at" and len(values) != 1):
-            raise BadSetting(f"{name} = {options[name]!r}: needs {wanted[name]}")
-    for name in ("model", "provider"):
-        if not isinstance(options.get(name, ""), str):
-            raise BadSetting(f"{name} = {options[name]!r}: needs a name")
-    if "manual_at" in options:
-        options["manual_at"] = tuple(_several(options["manual_at"]))
 
 
 def _check_by_replaying_nothing(planned: Plan) -> None:

@@ -104,15 +104,15 @@ BASELINES = (
 """What other agents and APIs do, each under its own name with the defaults of its source."""
 
 
-def _fixed(preset: Preset) -> Preset:
+def _fixed(described: Preset) -> Preset:
     """The same system with all its switches on."""
-    return replace(preset, name=f"{preset.name}-fixed", breaks=frozenset(), fixed=True,
-                   help=f"{preset.name} with the known faults of its description mended")
+    return replace(described, name=f"{described.name}-fixed", breaks=frozenset(), fixed=True,
+                   help=f"{described.name} with the known faults of its description mended")
 
 
 PRESETS = {
-    preset.name: preset
-    for preset in (
+    known.name: known
+    for known in (
         Preset("raw", (), "nothing is compacted; refusals are counted", "the control"),
         *PUBLISHED,
         *map(_fixed, PUBLISHED),
@@ -128,6 +128,13 @@ def names() -> tuple[str, ...]:
     return tuple(PRESETS)
 
 
+def preset(name: str) -> Preset:
+    """The preset of this name. Raises UnknownName."""
+    if name not in PRESETS:
+        raise UnknownName("strategy", name, PRESETS)
+    return PRESETS[name]
+
+
 def find(strategy: StrategyLike, **settings: Any) -> Pipeline:
     """The pipeline of a preset's name, a strategy or a pipeline.
 
@@ -136,12 +143,10 @@ def find(strategy: StrategyLike, **settings: Any) -> Pipeline:
     such a value that cannot be asked.
     """
     if isinstance(strategy, str):
-        preset = PRESETS.get(strategy)
-        if preset is None:
-            raise UnknownName("strategy", strategy, PRESETS)
-        _check_known(preset, settings)
-        members = tuple(member(**preset.values(member, settings)) for member in preset.members)
-        return Pipeline(members, preset.name, preset.source)
+        found = preset(strategy)
+        _check_known(found, settings)
+        members = tuple(member(**found.values(member, settings)) for member in found.members)
+        return Pipeline(members, found.name, found.source)
     if settings:
         raise BadSetting(f"settings go with a preset's name; {', '.join(settings)} must be set in "
                          "the strategy that is passed")
@@ -156,9 +161,9 @@ def find(strategy: StrategyLike, **settings: Any) -> Pipeline:
     return Pipeline((strategy,), strategy.name)
 
 
-def _check_known(preset: Preset, settings: dict[str, Any]) -> None:
-    known = [s.name for s in preset.settings()]
+def _check_known(found: Preset, settings: dict[str, Any]) -> None:
+    known = [s.name for s in found.settings()]
     for name in settings:
         if name not in known:
             valid = f"choose one of {', '.join(known)}" if known else "it has none"
-            raise BadSetting(f"{preset.name} has no setting {name!r}: {valid}")
+            raise BadSetting(f"{found.name} has no setting {name!r}: {valid}")
