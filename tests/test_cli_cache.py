@@ -153,3 +153,35 @@ def test_what_cannot_be_compared_is_left_out_by_name(
     found = json.loads(capsys.readouterr().out)
     assert [left["session"] for left in found["left_out"]] == ["strange"]
     assert found["observed"] is False
+
+
+def recorded(path: Path, read: int) -> None:
+    """A session of two requests as Claude Code writes it."""
+    usage = {"input_tokens": 3, "cache_read_input_tokens": read, "output_tokens": 5,
+             "cache_creation_input_tokens": 100}
+    lines, before = [], None
+    for n in range(4):
+        said = {"role": "user", "content": f"question {n}"} if n % 2 == 0 else {
+            "role": "assistant", "id": f"m{n}", "model": "claude-opus-4-6", "usage": usage,
+            "content": [{"type": "text", "text": f"answer {n}"}]}
+        lines.append({"type": said["role"], "uuid": f"u{n}", "parentUuid": before,
+                      "sessionId": path.stem, "timestamp": f"2026-09-01T00:00:0{n}Z",
+                      "message": said})
+        before = f"u{n}"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+@pytest.mark.parametrize("tokens", [10**30, 10**18])
+def test_usage_beyond_all_sense_leaves_out_its_session_alone(
+    tokens: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recorded(tmp_path / "good.jsonl", 200)
+    recorded(tmp_path / "vast.jsonl", tokens)
+    assert main(["cache", "validate", str(tmp_path), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {one["requests"] for one in found["sessions"]} == {2}
+    (left,) = found["left_out"]
+    assert left["session"] == "vast.jsonl"
+    assert "over 1,000,000,000 tokens" in left["reason"]
+    assert main(["cache", "validate", str(tmp_path)]) == 0
+    assert "not compared: vast.jsonl: request 0" in " ".join(capsys.readouterr().out.split())

@@ -15,9 +15,11 @@ from compactlab.words import number, percent, plural, points
 if TYPE_CHECKING:
     from compactlab.caching.groups import Group
     from compactlab.caching.validate import Validation
+    from compactlab.session import Session
 
 DIFFERENT = 1
 WHY_WIDTH = 200
+MOST_TOKENS = 1_000_000_000  # of one request: no bill holds more
 COLUMNS = ("format", "model", "question", "sessions", "requests", "reads", "writes", "hit rate",
            "within 1 %", "median session: reads", "prompts", "unexplained")
 
@@ -50,24 +52,14 @@ def validate(
     """
     from compactlab.caching.groups import by_gap, by_group
     from compactlab.caching.validate import table
-    from compactlab.caching.validate import validate as compare
     from compactlab.cli.summary import show_not_read
-    from compactlab.errors import CompactlabError
     from compactlab.formats.named import expand, read_all
 
     files = expand(paths)
     with progress("reading", len(files)) as step:
         loaded = read_all(files, step)
     sessions = [s for s in loaded.sessions if any(r.usage and r.usage.prompt for r in s.requests)]
-    found: list[Validation] = []
-    left: list[tuple[str, str]] = []
-    with progress("comparing", len(sessions)) as step:
-        for session in sessions:
-            try:
-                found += compare(session, observed=observed)
-            except (CompactlabError, OverflowError) as error:  # usage beyond all numbers, no rule
-                left.append((session.name or session.id, str(error)))
-            step()
+    found, left = _compared(sessions, observed)
     if as_json:
         say_json({"observed": observed, "sessions": records(table(found)),
                   "gaps": [list(gap) for gap in by_gap(found)],
@@ -87,6 +79,39 @@ def validate(
     for name, why in left:
         say(f"not compared: {short(name)}: {short(why, WHY_WIDTH)}")
     show_not_read(loaded.not_read)
+
+
+def _compared(sessions: list[Session], observed: bool
+              ) -> tuple[list[Validation], list[tuple[str, str]]]:
+    """What could be compared, and the names of the other sessions with the reason."""
+    from compactlab.caching.validate import validate as compare
+    from compactlab.errors import CompactlabError
+
+    found: list[Validation] = []
+    left: list[tuple[str, str]] = []
+    with progress("comparing", len(sessions)) as step:
+        for session in sessions:
+            why = _no_bill(session)
+            if not why:
+                try:
+                    found += compare(session, observed=observed)
+                except CompactlabError as error:  # no rule for its model
+                    why = str(error)
+            if why:
+                left.append((session.name or session.id, why))
+            step()
+    return found, left
+
+
+def _no_bill(session: Session) -> str:
+    """Why the recorded usage of a session cannot be one; empty where it can."""
+    for at, request in enumerate(session.requests):
+        usage = request.usage
+        if usage and not all(0 <= tokens <= MOST_TOKENS for tokens in (
+                usage.input, usage.cache_read, usage.cache_write_5m, usage.cache_write_1h,
+                usage.output)):
+            return f"request {at} records less than 0 or over {MOST_TOKENS:,} tokens"
+    return ""
 
 
 def _row(group: Group) -> tuple[str, ...]:
