@@ -27,11 +27,12 @@ class Place(NamedTuple):
 
 def can_carry(block: object) -> bool:
     """Whether the API takes a mark on this block: no thinking, no empty text."""
-    if not isinstance(block, dict) or block.get("type") in NEVER:
+    kind = block.get("type") if isinstance(block, dict) else None
+    if not isinstance(block, dict) or not isinstance(kind, str) or kind in NEVER:
         return False
-    if block.get("type") == "text":
+    if kind == "text":
         return bool(str(block.get("text") or "").strip())
-    return bool(block.get("type"))
+    return bool(kind)
 
 
 def last_block(content: object) -> int | None:

@@ -9,6 +9,7 @@ from typing import Any
 from compactlab.caching.carriers import (
     MARKER,
     MOST_MARKS,
+    WHOLE,
     Place,
     drop_refused,
     last_block,
@@ -61,16 +62,19 @@ def mark_request(request: Json, layout: str = "tools_system_2", ttl: str = "5m",
     messages = marked.get("messages")
     if not isinstance(messages, list) or not all(isinstance(m, dict) for m in messages):
         raise BadHistory("a request to mark needs a list of messages, each one a JSON object")
-    tools = marked.get("tools") or []
-    if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
+    tools = marked.get("tools")
+    if tools is not None and (not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools)):
         raise BadHistory("the tools of a request to mark are a list of JSON objects")
     if place is not _system_and_3:  # the published table keeps what the API refuses
         drop_refused(marked)
     there = set(places_with_marks(marked))
     if layout == "automatic" and top_level:
         if not own_marks({MARKER: marked.get(MARKER)}):
-            _thin(marked, MOST_MARKS - 1, there)
-            marked[MARKER] = _marker(_at_the_end(marked, ttl))
+            room = len(there) - len(_movable(marked)) < MOST_MARKS
+            _thin(marked, MOST_MARKS - 1 if room else MOST_MARKS, there)
+            end = _at_the_end(marked, ttl)
+            if room:
+                marked[MARKER] = _marker(end)
         return marked
     for target in place(marked, provider):
         put(marked, target, _marker(ttl))
@@ -161,14 +165,19 @@ def _thin(request: Json, most: int, there: set[Place]) -> None:
     BadHistory where those that were there before are too many already.
     """
     marks = places_with_marks(request)
-    spare = [p for p in marks if p.section == "messages"
-             and request["messages"][p.item].get("role") != "system"]
+    spare = _movable(request)
     added = [p for p in reversed(marks) if p not in there and p not in spare]
     for place in (*spare, *added)[: max(len(marks) - most, 0)]:
         put(request, place, None)
     left = len(places_with_marks(request))
     if left > most:
         raise BadHistory(f"{left} cache marks on tools and system prompt: at most {most} fit")
+
+
+def _movable(request: Json) -> list[Place]:
+    """The marks on messages behind the system prompt, oldest first."""
+    return [p for p in places_with_marks(request) if p.section == "messages"
+            and request["messages"][p.item].get("role") != "system"]
 
 
 def _order(request: Json, there: set[Place], ttl: str) -> None:
@@ -192,11 +201,19 @@ def _at_the_end(request: Json, ttl: str) -> str:
     """The lifetime of a mark behind all others: that of a mark on the very block, if there is one.
     """
     _refuse_disorder(request)
-    marks = dict(own_marks(request))
-    on_it = next((marks[place] for place in _single(request, "") if place in marks), None)
+    end = _end(request)
+    on_it = next((m for p, m in own_marks(request) if end is not None
+                  and p[:2] == end[:2] and p.block in (end.block, WHOLE)), None)
     if on_it is not None:
         return "1h" if on_it.get("ttl") == "1h" else "5m"
     return "5m" if any(m.get("ttl") != "1h" for _, m in own_marks(request)) else ttl
+
+
+def _end(request: Json) -> Place | None:
+    """The last block that can carry a mark, whoever speaks: where the API puts its own."""
+    messages = request["messages"]
+    found = (message_place(messages, index) for index in reversed(range(len(messages))))
+    return next((place for place in found if place is not None), None)
 
 
 def _refuse_disorder(request: Json) -> None:

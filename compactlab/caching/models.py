@@ -39,7 +39,8 @@ _BY_NAME = {name: row for row in ROWS for name in row.models}
 _CLAUDE = re.compile(r"(opus|sonnet|haiku|fable|mythos)-(preview|\d+)(?:-(\d{1,2}))?(?!\d)")
 _OLD_CLAUDE = re.compile(r"claude-(\d)-(\d)-(opus|sonnet|haiku)")
 _FIRST_CLAUDE = re.compile(r"claude-(\d)-(opus|sonnet|haiku)")
-_GPT = re.compile(r"gpt-(\d{1,2})(?:-(\d{1,2}))?(?!\d)")  # behind it may stand a date
+_GPT = re.compile(  # behind the version may stand a date, such as -2025-08-07 or -08-07
+    r"gpt-(\d{1,2})(?:-(?!\d\d-\d\d(?!\d))([1-9]\d?))?(?!\d)")
 GPT_WITH_WRITES = (5, 6)  # from this version on writes are paid
 GPT_55_INTERVAL = 2048
 MOST_GPT = 20

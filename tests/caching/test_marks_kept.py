@@ -62,7 +62,30 @@ def test_no_fifth_mark_is_set_where_four_are_there() -> None:
                       "messages": users("a")}, "tools_system_2")
 
 
-@pytest.mark.parametrize("tools", [[None], ["x"], {"a": 1}, "x"])
+def test_automatic_sets_no_fifth_mark_either() -> None:
+    tools = [{"name": str(n), "cache_control": FIVE} for n in range(4)]
+    marked = mark_request({"tools": tools, "messages": users("a")}, "automatic")
+    assert "cache_control" not in marked
+    three = mark_request({"tools": tools[:3], "messages": users("a")}, "automatic")
+    assert three["cache_control"] == FIVE
+
+
+@pytest.mark.parametrize("last", [
+    {"role": "system", "content": [{"type": "text", "text": "x", "cache_control": HOUR}]},
+    {"role": "tool", "content": "x", "cache_control": HOUR}])
+def test_automatic_meets_a_mark_on_whatever_message_is_last(last: dict[str, Any]) -> None:
+    marked = mark_request({"messages": [*users("a"), last]}, "automatic", "5m")
+    assert marked["cache_control"] == HOUR
+
+
+def test_a_block_of_no_kind_carries_no_mark() -> None:
+    odd = [{"type": "text", "text": "a"}, {"type": ["x"]}, {"text": "b"}, None]
+    (place, _), = own_marks(mark_request({"messages": [{"role": "user", "content": odd}]},
+                                         "single"))
+    assert place.block == 0
+
+
+@pytest.mark.parametrize("tools", [[None], ["x"], {"a": 1}, "x", {}, 0])
 def test_tools_that_are_none_are_an_error(tools: Any) -> None:
     with pytest.raises(BadHistory, match="list of JSON objects"):
         mark_request({"tools": tools, "messages": users("a")})
@@ -70,6 +93,9 @@ def test_tools_that_are_none_are_an_error(tools: Any) -> None:
 
 @pytest.mark.parametrize(("model", "rule"), [
     ("gpt-5", "openai_classic"), ("gpt-5-2025-08-07", "openai_classic"),
+    ("gpt-5-08-07", "openai_classic"), ("gpt-5-11-20", "openai_classic"),
+    ("gpt-5.10", "openai_56"), ("gpt-5-6-08-07", "openai_56"), ("gpt-4.1-2025-04-14",
+                                                                "openai_classic"),
     ("gpt-35-turbo", "openai_classic"), ("gpt-4-1106-preview", "openai_classic"),
     ("gpt-5.6-sol", "openai_56"), ("gpt-5-6-sol-2026-09-01", "openai_56"),
     ("gpt-6-astra", "openai_56")])
