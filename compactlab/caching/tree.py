@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 
 ROOT = 0
+FEW = 8  # blocks that a request brings, as a rule
 RUNS = frozenset({"tool_use", "tool_result"})  # kinds whose runs are one position of the look-back
 
 
@@ -50,19 +51,29 @@ class Tree:
 
     def common(self, one: int, other: int) -> int:
         """The longest prefix of both; the walk is as long as what they do not share."""
+        parent, depth = self.parent, self.depth
+        more = depth[one] - depth[other]
+        if 0 <= more <= FEW:  # as a rule `one` is `other` with a few blocks behind it
+            node = one
+            while more:
+                node, more = parent[node], more - 1
+            if node == other:
+                return node
         pair = (one, other)
         found = self._common.get(pair)  # asked twice a request, and by every run again
         if found is None:
-            parent, depth = self.parent, self.depth
-            a, b = depth[one], depth[other]
-            while a > b:
-                one, a = parent[one], a - 1
-            while b > a:
-                other, b = parent[other], b - 1
-            while one != other:
-                one, other = parent[one], parent[other]
-            found = self._common[pair] = one
+            found = self._common[pair] = self._parted(one, other)
         return found
+
+    def _parted(self, one: int, other: int) -> int:
+        parent, depth = self.parent, self.depth
+        while depth[one] > depth[other]:
+            one = parent[one]
+        while depth[other] > depth[one]:
+            other = parent[other]
+        while one != other:
+            one, other = parent[one], parent[other]
+        return one
 
     def leads(self, one: int, other: int) -> bool:
         """Whether the first prefix is one of the other's; as long as what the other has more."""

@@ -25,19 +25,22 @@ def interleaved(work: Mapping[str, Callable[[], object]], rounds: int = ROUNDS) 
     return {name: median(found) for name, found in times.items()}
 
 
-def growth(short: Callable[[], object], long: Callable[[], object], rounds: int = 9) -> float:
+def growth(short: Callable[[], object], long: Callable[[], object], factor: int,
+           rounds: int = 9) -> float:
     """Least seconds of the longer work / of the shorter one: for how time grows with size.
 
-    The rounds take turns, so that both are measured while the machine is at its best.
+    `factor`: how much longer it is. The shorter one is done so many times in a row, and the rounds
+    take turns: so both meet the same share of what else the machine does.
     """
     found: tuple[list[float], list[float]] = ([], [])
     gc.collect()
     gc.freeze()
     for _ in range(rounds):
-        for call, times in zip((short, long), found, strict=True):
+        for call, repeats, times in ((short, factor, found[0]), (long, 1, found[1])):
             gc.collect()
             start = perf_counter()
-            call()
-            times.append(perf_counter() - start)
+            for _ in range(repeats):
+                call()
+            times.append((perf_counter() - start) / repeats)
     gc.unfreeze()
     return min(found[1]) / min(found[0])

@@ -36,7 +36,7 @@ def test_twenty_thousand_requests_cost_ten_times_two_thousand(
     report: Report, benchmark: BenchmarkFixture
 ) -> None:
     short, long = session(2_000), session(20_000)
-    grown = growth(lambda: simulate_requests(short), lambda: simulate_requests(long))
+    grown = growth(lambda: simulate_requests(short), lambda: simulate_requests(long), 10)
     benchmark.pedantic(lambda: simulate_requests(short), rounds=1)
     report("cache simulation, 20,000 requests / 2,000", grown, "<= 13")
     assert grown <= 13
@@ -83,7 +83,7 @@ def test_a_cached_replay_grows_in_proportion_to_the_session(
         return run
 
     short, long = once(repeated(pi, 2)), once(repeated(pi, 8))
-    grown = growth(short, long)
+    grown = growth(short, long, 4)
     benchmark.pedantic(short, rounds=1)
     report(f"t(4n) / t(n), compressor with cache, {layout}", grown, "<= 5.0")
     assert grown <= 5.0

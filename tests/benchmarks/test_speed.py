@@ -124,7 +124,7 @@ def test_time_grows_in_proportion_to_the_session(
         return replaying(session, store, name)
 
     small, large = once(short), once(long)
-    grown = growth(small, large)
+    grown = growth(small, large, 4)
     benchmark.pedantic(small, rounds=1)
     report(f"t(4n) / t(n), {name}", grown, "<= 5.0")
     # The index counts each distinct text once: four copies of a session cost less than four times.
