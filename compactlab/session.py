@@ -259,10 +259,17 @@ class Pairs(NamedTuple):
 
     `caller`: index of a result's message -> index of its call's message (results without a call
     are missing). `open`: (index of the message, call id) of calls never answered, oldest first.
+    `number`: index of a result's message -> which of that message's calls it answers, from 0.
     """
 
     caller: dict[int, int]
     open: list[tuple[int, str]]
+    number: dict[int, int]
+
+    def call(self, messages: Sequence[Message], result: int) -> ToolCall | None:
+        """The call that the result at this index answers; None for one without a call."""
+        caller = self.caller.get(result)
+        return None if caller is None else messages[caller].calls[self.number[result]]
 
 
 def pairs(messages: Sequence[Message]) -> Pairs:
@@ -272,20 +279,22 @@ def pairs(messages: Sequence[Message]) -> Pairs:
     id, otherwise to the oldest earlier call that does.
     """
     caller: dict[int, int] = {}
-    latest, latest_at = list[str](), -1
-    earlier: dict[str, list[int]] = {}
+    number: dict[int, int] = {}
+    latest, latest_at = dict[int, str](), -1  # ids of its calls by their number
+    earlier: dict[str, list[tuple[int, int]]] = {}
     for index, message in enumerate(messages):
         result = message.result if message.role == "tool" else None
         if result is not None:
-            if result.call_id in latest:
-                latest.remove(result.call_id)
-                caller[index] = latest_at
+            answered = next((n for n, call_id in latest.items() if call_id == result.call_id), -1)
+            if answered >= 0:
+                del latest[answered]
+                caller[index], number[index] = latest_at, answered
             elif earlier.get(result.call_id):
-                caller[index] = earlier[result.call_id].pop(0)
-        elif message.role == "assistant" and (calls := [c.id for c in message.calls]):
-            for call_id in latest:
-                earlier.setdefault(call_id, []).append(latest_at)
-            latest, latest_at = calls, index
-    waiting = [(latest_at, call_id) for call_id in latest]
-    waiting += [(at, call_id) for call_id, places in earlier.items() for at in places]
-    return Pairs(caller, sorted(waiting, key=lambda pair: pair[0]))
+                caller[index], number[index] = earlier[result.call_id].pop(0)
+        elif message.role == "assistant" and (calls := message.calls):
+            for n, call_id in latest.items():
+                earlier.setdefault(call_id, []).append((latest_at, n))
+            latest, latest_at = {n: call.id for n, call in enumerate(calls)}, index
+    waiting = [(latest_at, call_id) for call_id in latest.values()]
+    waiting += [(at, call_id) for call_id, places in earlier.items() for at, _ in places]
+    return Pairs(caller, sorted(waiting, key=lambda pair: pair[0]), number)

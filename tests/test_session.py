@@ -61,13 +61,14 @@ def test_pairs_equal_the_plain_way_to_find_them(events: list[Event]) -> None:
     items = [Item(m, i) for i, m in enumerate(messages)]
     found = pairs(messages)
     assert found.caller == {r: c for r, (c, _) in callers(items).items()}
+    assert found.number == {r: n for r, (_, n) in callers(items).items()}
     ids = sorted((i, items[i].call_ids[n]) for i, n in unanswered(items))
     assert sorted(found.open) == ids
 
 
 def test_a_call_by_anyone_but_the_assistant_is_no_call() -> None:
     odd = Message("user", (ToolCall("a", "bash"),))
-    assert pairs([odd, result("a")]) == ({}, [])
+    assert pairs([odd, result("a")]) == ({}, [], {})
 
 
 def test_the_text_of_a_message_leaves_thinking_and_arguments_out() -> None:

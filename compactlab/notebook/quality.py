@@ -17,7 +17,7 @@ from compactlab.quality.survives import Span
 from compactlab.quality.table import COLUMNS, quality_table
 from compactlab.replay import Replay, replay
 from compactlab.results import read_manifest, read_quality
-from compactlab.session import Message, Session, ToolResult
+from compactlab.session import Message, Session, pairs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -125,19 +125,19 @@ def _stood(span: Span, store: Index, anchor: str) -> str:
     known: dict[str, str] = span.memo.setdefault("stood", {})  # type: ignore[assignment]
     if anchor not in known:
         bit = span.lexicon.numbers[anchor]
-        last = next((m for m in reversed(span.removed) if found_in(store, m).shown >> bit & 1),
-                    None)
-        known[anchor] = "" if last is None else _what(span, last)
+        last = next((at for at in range(len(span.removed) - 1, -1, -1)
+                     if found_in(store, span.removed[at]).shown >> bit & 1), None)
+        known[anchor] = "" if last is None else _what(span.removed, last)
     return known[anchor]
 
 
-def _what(span: Span, message: Message) -> str:
+def _what(messages: Sequence[Message], at: int) -> str:
     """`result of bash`, `user`, `assistant`: what a message is, in two or three words."""
-    if message.role != "tool":
-        return message.role
-    names = {call.id: call.name for m in span.removed for call in m.calls}
-    return "result of " + next((names.get(r.call_id, "a tool") for r in message.blocks
-                                if isinstance(r, ToolResult)), "a tool")
+    role = messages[at].role
+    if role != "tool":
+        return role
+    call = pairs(messages).call(messages, at)
+    return f"result of {call.name if call else 'a tool'}"
 
 
 def _use(message: Message, anchor: str) -> tuple[str, str, str]:

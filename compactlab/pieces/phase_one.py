@@ -60,13 +60,11 @@ def _line(message: Message, what: str, size: int, repeated: bool) -> str:
 
 def _what(middle: Sequence[Message]) -> dict[int, str]:
     """Tool and main argument of the call behind each result, by the result's index."""
-    found = {}
-    for index, caller in pairs(middle).caller.items():
-        result = middle[index].result
-        call = next((c for c in middle[caller].calls if result and c.id == result.call_id), None)
-        if call is not None:
-            argument = one_line(main_argument(call), ARGUMENT_CHARS)
-            found[index] = f"{call.name} {argument}".strip()
+    found, paired = {}, pairs(middle)
+    for index, caller in paired.caller.items():
+        call = middle[caller].calls[paired.number[index]]
+        argument = one_line(main_argument(call), ARGUMENT_CHARS)
+        found[index] = f"{call.name} {argument}".strip()
     return found
 
 

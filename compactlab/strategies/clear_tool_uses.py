@@ -16,7 +16,6 @@ By hand it clears at any size.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -99,26 +98,20 @@ def _without_result(message: Message) -> Message:
 def _without_inputs(history: History, cleared: dict[int, Message]) -> dict[int, Message]:
     """The answers whose calls the cleared results answer, without the arguments of these calls."""
     found: dict[int, Message] = {}
-    seen: Counter[tuple[int, str]] = Counter()  # two calls of one answer may share an id
-    for place, caller in sorted(pairs(history).caller.items()):
-        result = history[place].result
-        if result is None:
-            continue
-        number = seen[caller, result.call_id]
-        seen[caller, result.call_id] += 1
+    paired = pairs(history)
+    for place, caller in paired.caller.items():
         if place in cleared:
             message = found.get(caller, history[caller])
-            found[caller] = _without_arguments(message, result.call_id, number)
+            found[caller] = _without_arguments(message, paired.number[place])
     return {place: m for place, m in found.items() if m is not history[place]}
 
 
-def _without_arguments(message: Message, call_id: str, number: int) -> Message:
-    """The answer with no arguments in its call of this id that has this number among them."""
-    blocks: list[Block] = list(message.blocks)
-    places = [at for at, b in enumerate(blocks) if isinstance(b, ToolCall) and b.id == call_id]
-    call = blocks[places[number]]
-    assert isinstance(call, ToolCall)
+def _without_arguments(message: Message, number: int) -> Message:
+    """The answer with no arguments in its call of this number."""
+    call = message.calls[number]
     if call.arguments == NO_ARGUMENTS:
         return message
-    blocks[places[number]] = ToolCall(call.id, call.name, NO_ARGUMENTS)
+    blocks: list[Block] = list(message.blocks)
+    place = [at for at, block in enumerate(blocks) if isinstance(block, ToolCall)][number]
+    blocks[place] = ToolCall(call.id, call.name, NO_ARGUMENTS)
     return Message(message.role, tuple(blocks), "cut", message.id, message.time, message.original)

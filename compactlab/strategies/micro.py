@@ -132,13 +132,5 @@ def _images(message: Message) -> int:
 
 def _tool_name(history: History, index: int) -> str:
     """The tool of a result that does not follow its call; found by pairing the whole history."""
-    callers = pairs(history).caller
-    caller, result = callers.get(index), history[index].result
-    if caller is None or result is None:
-        return UNKNOWN_TOOL
-    names = [c.name for c in history[caller].calls if c.id == result.call_id]
-    for earlier in range(caller + 1, index):  # a call of this id that was answered before
-        other = history[earlier].result
-        if callers.get(earlier) == caller and other and other.call_id == result.call_id:
-            names.pop(0)
-    return names[0]
+    call = pairs(history).call(history, index)
+    return call.name if call else UNKNOWN_TOOL
