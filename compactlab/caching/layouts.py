@@ -63,7 +63,8 @@ def mark_request(request: Json, layout: str = "tools_system_2", ttl: str = "5m",
     if not isinstance(messages, list) or not all(isinstance(m, dict) for m in messages):
         raise BadHistory("a request to mark needs a list of messages, each one a JSON object")
     tools = marked.get("tools")
-    if tools is not None and (not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools)):
+    objects = isinstance(tools, list) and all(isinstance(tool, dict) for tool in tools)
+    if tools is not None and not objects:
         raise BadHistory("the tools of a request to mark are a list of JSON objects")
     if place is not _system_and_3:  # the published table keeps what the API refuses
         drop_refused(marked)

@@ -7,10 +7,14 @@ from typing import Any
 import pytest
 
 from compactlab.caching import mark_request, simulate_requests
+from compactlab.caching.bridge import prefixes_of
 from compactlab.caching.carriers import own_marks
 from compactlab.caching.models import row, rule_of
 from compactlab.caching.parts import CacheBlock, CacheMark, CacheRequest
+from compactlab.caching.places import placing
 from compactlab.errors import BadHistory, BadSetting
+from compactlab.replay import replay
+from compactlab.session import Message, Request, Session, Text
 
 FIVE, HOUR = {"type": "ephemeral"}, {"type": "ephemeral", "ttl": "1h"}
 
@@ -41,6 +45,22 @@ def test_system_and_3_marks_a_system_prompt_in_its_own_field(system: Any) -> Non
     marked = mark_request({"system": system, "messages": users(*"abcd")}, "system_and_3")
     assert marked["system"][-1]["cache_control"] == FIVE
     assert len(own_marks(marked)) == 4
+
+
+def test_the_simulated_table_marks_the_same_messages_as_the_real_one() -> None:
+    said = [("system", f"rules {n} " * 700) for n in range(2)]
+    for n in range(4):
+        said += [("user", f"ask {n} " * 300), ("assistant", f"say {n} " * 300)]
+    kinds: dict[str, Any] = {"system": "system", "user": "user", "assistant": "assistant"}
+    messages = tuple(Message(kinds[role], (Text(text),), kinds[role]) for role, text in said)
+    one = Session("s", "test", messages, (Request(9, model="claude-opus-5"),))
+    walk = replay(one, "raw", window=None, tokenizer="o200k_base")
+    prefixes = prefixes_of(walk.store, 0, (), strip=False, salt_images=True)
+    tail = prefixes.tail(walk.nodes[0])
+    simulated = [prefixes.tree.depth[n] - 1 for n in placing("system_and_3")(prefixes, tail, True)]
+    real = mark_request({"messages": [{"role": role, "content": text} for role, text in said[:9]]},
+                        "system_and_3")
+    assert simulated == [place.item for place, _ in own_marks(real)] == [0, 6, 7, 8]
 
 
 def test_a_mark_that_the_api_refuses_is_taken_away() -> None:
