@@ -162,7 +162,9 @@ class Situation(msgspec.Struct, frozen=True):
 class Strategy(Protocol):
     """A frozen dataclass of settings; it holds no state between calls.
 
-    None = its condition was not met. It answers to the triggers it names, and no others.
+    None = its condition was not met. It answers to the triggers it names, and no others. It may
+    have `reset_on_success` (True: a served request ends the count of refusals of a turn) and
+    `derived(window)` (numbers that follow from its settings, by name).
     """
 
     @property

@@ -20,9 +20,6 @@ FAST_VARIABLE = "COMPACTLAB_FAST"
 
 PIECE_CHARACTERS = 200_000
 """Longest text handed to tiktoken at once: about a million spaces make it panic."""
-STORED_FROM_CHARACTERS = 1
-"""Shorter texts are not stored. Everything is, although a short text is counted as fast as it is
-looked up: a run that finds all its counts need not load the vocabulary, which takes 0.6 s."""
 MEMORY_CHARACTERS = 400_000_000
 """Characters of the texts whose counts are held in memory; beyond it the memory starts anew."""
 
@@ -123,7 +120,9 @@ class EncodingCounter:
 
     def _learn(self, missing: list[str], memory: dict[str, int], flush: bool) -> dict[str, int]:
         """Add the counts of distinct new texts to the memory, and return it."""
-        stored = self._from_store(missing) if self._store else {}
+        # Short texts too, though they are counted as fast as they are looked up: a run that finds
+        # all its counts need not load the vocabulary, which takes 0.6 s.
+        stored = {text: token_store.digest(text) for text in missing} if self._store else {}
         found = self._store.find(list(stored.values())) if self._store and stored else {}
         new: list[tuple[bytes, int]] = []
         for text in missing:
@@ -138,11 +137,6 @@ class EncodingCounter:
             self._store.add(new, flush)
         self._hold(sum(map(len, missing)))
         return memory
-
-    @staticmethod
-    def _from_store(texts: list[str]) -> dict[str, bytes]:
-        digest = token_store.digest
-        return {text: digest(text) for text in texts if len(text) >= STORED_FROM_CHARACTERS}
 
     def _hold(self, characters: int) -> None:
         self._held += characters

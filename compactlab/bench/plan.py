@@ -55,11 +55,6 @@ class Plan:
     cache: CacheOptions = dataclasses.field(default_factory=CacheOptions)
     quality: bool = False
 
-    @property
-    def replays(self) -> int:
-        """Replays of each session."""
-        return len(self.variants) * len(self.windows)
-
     def described(self) -> dict[str, Any]:
         """All that it does to a result, every setting of every strategy among it, as JSON values.
 

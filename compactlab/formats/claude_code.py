@@ -38,8 +38,6 @@ class _Probe(msgspec.Struct, rename="camel"):
     leaf_uuid: Any = None
     message_id: Any = None
     session_id: Any = None
-    operation: Any = None
-    last_prompt: Any = None
 
     @property
     def own(self) -> bool:

@@ -78,11 +78,6 @@ class Span:
         return sum(map(self.store.tokens, self.removed))
 
     @cached_property
-    def kept_tokens(self) -> int:
-        """Tokens of K."""
-        return sum(map(self.store.tokens, self.kept))
-
-    @cached_property
     def memo(self) -> dict[str, object]:
         """What metrics found out about the span once, for all its contestants."""
         return {}
