@@ -11,12 +11,13 @@ from compactlab.caching.parts import TTLS
 from compactlab.caching.run import CacheRun
 from compactlab.replay import Replay
 
+HOUR = 3600.0
 # Each open point of a provider's rule with its other answers; the defaults are the first reading.
 READINGS: dict[str, tuple[dict[str, Any], ...]] = {
     "anthropic": ({"refresh": "hit_only"}, {"refresh": "prefix"}, {"collapse_runs": False},
                   {"inside_runs": True}, {"upgrade": True}, {"tie_lives": True}),
     "openai_56": ({"lookup": "reference"},),
-    "openai_classic": ({"idle_ttl": 300.0}, {"idle_ttl": 3600.0}),
+    "openai_classic": ({"idle_ttl": 300.0}, {"idle_ttl": 3600.0}, {"max_ttl": HOUR}),
     "deepseek": ({"rule": "blocks"}, {"idle_ttl": 7200.0}),
     "gemini_implicit": ({"p_hit": 0.9}, {"p_hit": 0.8}, {"min_tokens": 4096}),
 }
@@ -48,15 +49,16 @@ def readings(replay: Replay, *, provider: str = AUTO, model: str | None = None,
 
 
 def _without_effect(replay: Replay, run: CacheRun, rule: str) -> tuple[dict[str, Any], ...]:
-    """Readings of Anthropic's rule under which this run would be the same to the token.
+    """Readings under which this run would be the same to the token.
 
     Those of lifetimes, where the session ends before anything could expire; those of runs of tool
     blocks, where no prompt holds one.
     """
+    starts = clock(replay.session).starts
+    lasted = 0.0 if run.time == "assumed" else starts[-1] - starts[0]
+    if rule == "openai_classic":
+        return ({"max_ttl": HOUR},) if lasted <= HOUR else ()
     if rule != "anthropic":
         return ()
-    found: tuple[dict[str, Any], ...] = ()
-    starts = clock(replay.session).starts
-    if run.time == "assumed" or starts[-1] - starts[0] < min(TTLS.values()):
-        found += OF_TIME
+    found = OF_TIME if lasted < min(TTLS.values()) else ()
     return found if run.tool_runs else (*found, *OF_RUNS)

@@ -156,6 +156,18 @@ def test_a_prefix_can_be_given_a_longest_life() -> None:
     assert all(s.read for s in simulate_requests(requests, "openai_classic")[1:])
 
 
+def test_a_longest_life_is_counted_for_each_beginning_of_a_prompt() -> None:
+    def prompt(t: float, *keys: str) -> CacheRequest:
+        return CacheRequest(t, tuple(CacheBlock(key, 2000) for key in keys))
+
+    found = simulate_requests([
+        prompt(0, "a"), prompt(300, "b"), prompt(500, "a", "c"), prompt(700, "b"),
+        prompt(1050, "a", "c"), prompt(1100, "b"), prompt(1150, "a", "c"), prompt(1350, "b")],
+        "openai_classic", max_ttl=1000)
+    assert [s.read for s in found] == [0, 0, 1920, 1920, 0, 1920, 3968, 0]
+    assert found[4].missed == found[4].missed[:1] == (("expired", 4000),)
+
+
 @pytest.mark.parametrize("settings", [
     {"min_tokens": "x"}, {"min_tokens": None}, {"lookback": 2.5}, {"lookback": 0},
     {"tie_lives": 1}, {"refresh": 3}])

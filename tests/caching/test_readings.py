@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from compactlab.caching import simulate
-from compactlab.caching.readings import OF_RUNS, OF_TIME, readings
+from compactlab.caching.readings import HOUR, OF_RUNS, OF_TIME, readings
 from compactlab.replay import Replay
 from compactlab.session import Message, Request, Session, Text, ToolCall, ToolResult
 from tests.caching.test_bridge import session, walked
@@ -32,6 +32,15 @@ def test_a_reading_that_is_set_is_not_varied() -> None:
 def test_gemini_has_a_chance_of_a_hit_and_so_a_band() -> None:
     found = reads(walked(session(60, gap=10)), provider="gemini_implicit", model="gemini-2.5-pro")
     assert min(found) < max(found)
+
+
+def test_openais_hour_is_of_idleness_or_of_life_and_so_a_band() -> None:
+    short, long = (readings(walked(session(turns, gap=300)), model="gpt-5") for turns in (9, 30))
+    hour = {"max_ttl": HOUR}
+    assert [r.settings for r in short if r.run is short[0].run] == [{}, hour]
+    (reading,) = [r for r in long if r.settings == hour]
+    assert reading.run.totals["cache_read"] < long[0].run.totals["cache_read"]
+    assert reading.run.totals["miss_expired"] > long[0].run.totals["miss_expired"]
 
 
 def test_readings_that_cannot_differ_are_not_simulated_again() -> None:
