@@ -115,7 +115,7 @@ def _late_results(messages: Sequence[Message]) -> dict[int, int]:
     return late
 
 
-def index(session: Session, tokenizer: str = "auto") -> Index:
+def index(session: Session, tokenizer: str = AUTO) -> Index:
     """Count a session once; pass it as `store` to every replay of that session.
 
     `auto`: calibrated on the session's recorded usage; with too little of it an estimate by the

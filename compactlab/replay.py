@@ -20,8 +20,9 @@ from compactlab.index import Head, Index, index
 from compactlab.session import Message, Session
 from compactlab.strategies.presets import StrategyLike, find
 from compactlab.strategy import Compaction, Pipeline, Situation, Summariser, check
+from compactlab.summarise import DEFAULT_SUMMARISER
 from compactlab.summarise import find as find_summariser
-from compactlab.tokens import counter
+from compactlab.tokens import AUTO, counter
 from compactlab.walk import Made, OnStop, Sent, Stop, Walk
 
 if TYPE_CHECKING:
@@ -102,8 +103,8 @@ def replay(
     strategy: StrategyLike,
     *,
     window: int | None,
-    summariser: str | Summariser = "extractive",
-    tokenizer: str = "auto",
+    summariser: str | Summariser = DEFAULT_SUMMARISER,
+    tokenizer: str = AUTO,
     store: Index | None = None,
     on_stop: OnStop = "next_turn",
     manual_at: Collection[int] = (),
@@ -150,8 +151,8 @@ def compact(
     window: int | None = None,
     level: int = 0,
     budget: int = 0,
-    summariser: str | Summariser = "extractive",
-    tokenizer: str = "auto",
+    summariser: str | Summariser = DEFAULT_SUMMARISER,
+    tokenizer: str = AUTO,
     summariser_window: int | None = SAME_WINDOW,
     focus: str = "",
     **settings: Any,

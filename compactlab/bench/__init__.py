@@ -17,6 +17,8 @@ from compactlab.formats import load
 from compactlab.results.kept import with_kept
 from compactlab.results.tables import to_pandas
 from compactlab.session import Session
+from compactlab.summarise import DEFAULT_SUMMARISER
+from compactlab.tokens import AUTO
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -32,8 +34,8 @@ def bench(
     strategies: StrategyLike | Sequence[StrategyLike],
     windows: int | Sequence[int | None] | None,
     *,
-    summariser: str | Summariser = "extractive",
-    tokenizer: str = "auto",
+    summariser: str | Summariser = DEFAULT_SUMMARISER,
+    tokenizer: str = AUTO,
     quality: bool = False,
     workers: int = 1,
     progress: bool | None = None,

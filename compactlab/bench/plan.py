@@ -17,8 +17,9 @@ from compactlab.session import Session
 from compactlab.setting import Setting, settings_of
 from compactlab.strategies.presets import PRESETS, StrategyLike, find, preset
 from compactlab.strategy import Pipeline, Summariser, pipeline
+from compactlab.summarise import DEFAULT_SUMMARISER
 from compactlab.summarise import find as find_summariser
-from compactlab.tokens import counter
+from compactlab.tokens import AUTO, counter
 
 REPLAY_OPTIONS = ("on_stop", "manual_at", "reserve_output", "summariser_window", "model",
                   "provider")
@@ -49,8 +50,8 @@ class Plan:
 
     variants: tuple[Variant, ...]
     windows: tuple[int | None, ...]
-    summariser: str | Summariser = "extractive"
-    tokenizer: str = "auto"
+    summariser: str | Summariser = DEFAULT_SUMMARISER
+    tokenizer: str = AUTO
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     cache: CacheOptions = dataclasses.field(default_factory=CacheOptions)
     quality: bool = False
@@ -76,8 +77,8 @@ def plan(
     strategies: StrategyLike | Sequence[StrategyLike],
     windows: int | Sequence[int | None] | None,
     *,
-    summariser: str | Summariser = "extractive",
-    tokenizer: str = "auto",
+    summariser: str | Summariser = DEFAULT_SUMMARISER,
+    tokenizer: str = AUTO,
     cache: CacheOptions | None = None,
     quality: bool = False,
     **settings: Any,

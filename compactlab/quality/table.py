@@ -18,7 +18,9 @@ from compactlab.quality.survives import HORIZON, Span
 from compactlab.replay import replay
 from compactlab.session import Session
 from compactlab.strategies.presets import StrategyLike
+from compactlab.summarise import DEFAULT_SUMMARISER
 from compactlab.summarise import find as find_summariser
+from compactlab.tokens import AUTO
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -73,8 +75,8 @@ def quality_table(
     controls: Sequence[str] = tuple(CONTROLS),
     count: int = CUTS,
     horizon: int = HORIZON,
-    summariser: str = "extractive",
-    tokenizer: str = "auto",
+    summariser: str = DEFAULT_SUMMARISER,
+    tokenizer: str = AUTO,
     only: Sequence[str] = (),
     stores: Sequence[Index] | None = None,
     on_done: Callable[[], object] | None = None,

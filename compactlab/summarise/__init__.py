@@ -15,7 +15,7 @@ from types import ModuleType
 from compactlab.errors import UnknownName
 from compactlab.strategy import Summariser
 
-DEFAULT = "extractive"
+DEFAULT_SUMMARISER = "extractive"
 
 
 @cache

@@ -105,7 +105,7 @@ def test_every_file_of_the_folder_is_a_summariser_with_its_name_and_a_line_on_it
 
 
 def test_the_default_is_one_of_them() -> None:
-    assert summarise.DEFAULT in summarise.names()
+    assert summarise.DEFAULT_SUMMARISER in summarise.names()
 
 
 @pytest.mark.parametrize("name", ["", "extractiv", "_cues", "extractive:1", "../errors", "sized "])
