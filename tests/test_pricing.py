@@ -152,6 +152,31 @@ def test_a_log_names_a_model_with_maker_or_date(tmp_path: Path, model: str) -> N
     assert price_row(model, "", NOVEMBER, path).at(1).input == D(7)
 
 
+@pytest.mark.parametrize(("model", "price"), [
+    ("us.anthropic.claude-opus-4-5-20251101-v1:0", 7), ("anthropic/claude-opus-4.5", 7),
+    ("claude-3.5-sonnet", 8), ("claude-3-5-sonnet-v2@20241022", 8), ("claude-opus-4-1", 15)])
+def test_a_claude_model_is_met_by_whatever_name_a_cloud_has_for_it(
+    tmp_path: Path, model: str, price: int
+) -> None:
+    path = tmp_path / "prices.yaml"
+    path.write_text("models: {Claude-Opus-4-5: {input: 7}, claude-3-5-sonnet: {input: 8}, "
+                    "claude-opus-4-1-mine: {input: 9}}")
+    assert price_row(model, "", NOVEMBER, path).at(1).input == D(price)
+
+
+def test_where_a_read_is_dearer_than_a_write_nothing_is_negative(tmp_path: Path) -> None:
+    path = tmp_path / "prices.yaml"
+    path.write_text("models: {claude-opus-5: {input: 1, cache_read: 5, cache_write_5m: 1}}")
+    row = price_row("claude-opus-5", "", NOVEMBER, path)
+    walk = walked(session(60), "compressor", 20_000, protect_last_n=4)
+    run, raw = simulate(walk), raw_run(walk)
+    found = break_even(walk, run, raw, row)
+    assert run.totals["bust_tokens"] > 0
+    assert bill(run, row, raw=raw).bust_cost == 0
+    assert found
+    assert all(one.once >= 0 and one.each >= 0 for one in found)
+
+
 def test_sums_are_exact_and_equal_those_of_the_single_requests() -> None:
     row = price_row("claude-haiku-5-5", "anthropic", NOVEMBER)
     many = [asked(99_999 + n, cache_read=n, cache_write_5m=7 * n) for n in range(300)]

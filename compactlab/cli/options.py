@@ -21,7 +21,7 @@ Settings = Annotated[list[str] | None, typer.Option(
 Cache = Annotated[list[str] | None, typer.Option(
     "--cache", metavar="NAME=VALUE",
     help="The simulated prompt cache: layout (automatic, system_and_3, system_and_3_fixed, "
-         "tools_system_2, single, none), ttl (5m, 1h), model (whose prices and rules), "
+         "tools_system_2, single, client, none), ttl (5m, 1h), model (whose prices and rules), "
          "provider (whose rules, where the model does not say), "
          "summariser_calls (separate, shares_prefix), summariser_model, prices (a YAML file of "
          "your own); repeatable.")]

@@ -43,7 +43,14 @@ def _entry(models: dict[str, Any], model: str) -> Any:
     for name in (model.casefold(), bare, DATED.sub("", bare)):
         if name in known:
             return known[name]
-    return None
+    version = family(model)  # a router's name of a Claude model, or a cloud's
+    return next((entry for name, entry in known.items() if version and _is_plain(name, version)),
+                None)
+
+
+def _is_plain(name: str, version: str) -> bool:
+    """Whether a name says this Claude model and nothing more, in either order."""
+    return sorted(name.replace(".", "-").split("-")) == sorted(("claude", *version.split("-")))
 
 
 def check_table(path: Path) -> None:
