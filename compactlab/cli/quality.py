@@ -108,13 +108,14 @@ def _plan(strategies: list[str] | None, windows: list[str] | None, summariser: s
 
 def _read(paths: list[str], most: int) -> tuple[Read, list[Session]]:
     """What was read, and the sessions that are scored."""
+    from compactlab.bench.work import unique_ids
     from compactlab.errors import BadSession
     from compactlab.formats.named import expand, read_all
 
     files = expand(paths)
     with progress("reading", len(files)) as step:
         loaded = read_all(files, step)
-    chosen = _longest([s for s in loaded.sessions if s.requests], most)
+    chosen = _longest([s for s in unique_ids(loaded.sessions) if s.requests], most)
     if not chosen:
         raise BadSession(f"no session with a request in {plural(len(files), 'file')}")
     return loaded, chosen

@@ -98,7 +98,10 @@ def longest_sessions(named: Sequence[Path | str], most: int) -> tuple[Session, .
     """
     if not named:
         return ()
-    fit = [session for session in _read(named).sessions if session.requests and not session.derived]
+    from compactlab.bench.work import unique_ids
+
+    fit = [session for session in unique_ids(_read(named).sessions)
+           if session.requests and not session.derived]
     if not fit:
         raise BadSession(f"no session with requests in {', '.join(map(str, named))}")
     return tuple(sorted(fit, key=lambda session: -len(session.requests))[:most])

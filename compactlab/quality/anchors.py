@@ -27,6 +27,7 @@ CJK_ERROR_CHARS = 16
 COMMAND_KEYS = ("command", "cmd", "script")
 NEEDS_FLAG = ("python", "python3", "node", "uv")  # `python -m pytest` is one command
 ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+GUTTER = re.compile(r"^ *\d+→", re.MULTILINE)  # line numbers of a tool that reads files
 COMMAND_ENDS = re.compile(r"[;&|\n]+")
 _KEY = "anchors"
 
@@ -186,7 +187,9 @@ def texts(message: Message) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    return ANSI.sub("", text) if "\x1b" in text else text
+    if "\x1b" in text:
+        text = ANSI.sub("", text)
+    return GUTTER.sub("", text) if "→" in text else text
 
 
 def leaves(value: object) -> Iterator[str]:

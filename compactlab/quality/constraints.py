@@ -10,7 +10,7 @@ from typing import NamedTuple
 from compactlab.history import Store
 from compactlab.quality.anchors import Lexicon, lexicon, words_of
 from compactlab.quality.survives import Case, Score, Span
-from compactlab.quality.words import LINE_END, WORD
+from compactlab.quality.words import HAS_CJK, LINE_END, WORD
 from compactlab.session import Message, Text
 
 POLARITY = re.compile(
@@ -19,11 +19,12 @@ POLARITY = re.compile(
     r"|ensure|required?|avoid|without|instead of|prefer|keep|from now on)\b"
     r"|\b(?:нельзя|никогда|всегда|обязательно|долж(?:ен|на|но|ны)|только|запрещ\w+|не надо"
     r"|не нужно|не более|не менее|избегай\w*|без|необходимо|предпочти\w*)\b"
-    r"|\bне \w+(?:й|йте|ть)\b"
+    r"|\bне \w+(?:[аеяую]й|йте|ите|ьте|ть)\b"
     r"|必须|务必|不要|不得|不能|不可|不许|禁止|请勿|切勿|永远|始终|总是|从不|只能|只用|一定要"
-    r"|不准|避免|别",
+    r"|不准|避免|(?<![特级区类分个差性告])别(?![的人名处])",
     re.IGNORECASE)
 """Words that make a sentence a rule: must, never, don't; также нельзя, никогда; 必须, 不要."""
+QUESTION = re.compile(r"\?\s*$|吗\s*$")
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+|[。！？；\n]+")
 FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 MOST_SENTENCE = 400  # characters: longer ones were pasted
@@ -53,12 +54,18 @@ def _rules(known: Lexicon, message: Message) -> Iterator[Rule]:
     text = "\n".join(block.text for block in message.blocks if isinstance(block, Text))
     for sentence in SENTENCE_END.split(FENCE.sub("\n", text)):
         found = POLARITY.search(sentence) if len(sentence) <= MOST_SENTENCE else None
-        if found is None:
+        if found is None or QUESTION.search(sentence):
             continue
         words = _words(sentence)
         content = _content(known, words)
         if len(content) >= LEAST_CONTENT:
-            yield Rule(sentence.strip(), words, content, found[0].casefold())
+            yield Rule(sentence.strip(), words, content, _polarity(found[0]))
+
+
+def _polarity(said: str) -> str:
+    """What makes a rule, as it stands among words; Chinese has no spaces around it."""
+    bare = " ".join(_words(said))
+    return bare if HAS_CJK.search(bare) else f" {bare} "
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -11,6 +11,8 @@ from compactlab.quality.anchors import found_in, lexicon, texts
 from compactlab.session import Message
 from compactlab.statistics import SEED
 
+LEAST_PART = 8  # tokens: less of a line is not worth a cut
+CAUTION = 0.9  # of a line's share, since tokens do not lie evenly in it
 Control = Callable[[Sequence[Message], int, Store], str]
 """(messages of Z, budget in tokens, store) -> a text of at most so many tokens."""
 
@@ -24,7 +26,7 @@ def lines(store: Store, message: Message) -> tuple[str, ...]:
 def keep_newest(messages: Sequence[Message], budget: int, store: Store) -> str:
     """The newest lines, in their order; nested: a larger budget holds all of a smaller one."""
     chosen = _fill((line for message in reversed(messages)
-                    for line in reversed(lines(store, message))), budget, store)
+                    for line in reversed(lines(store, message))), budget, store, _end)
     return _fit(chosen[::-1], budget, store)
 
 
@@ -37,8 +39,11 @@ def random_lines(messages: Sequence[Message], budget: int, store: Store,
     every = [line for message in messages for line in lines(store, message)]
     order = list(range(len(every)))
     random.Random(f"{seed}:{len(every)}").shuffle(order)
-    chosen = order[: len(_fill((every[at] for at in order), budget, store))]
-    return _fit([every[at] for at in sorted(chosen)], budget, store)
+    chosen = _fill((every[at] for at in order), budget, store, _start)
+    drawn = list(zip(order, chosen, strict=False))
+    if drawn and store.count("\n".join(line for _, line in sorted(drawn))) > budget:
+        drawn = drawn[:-1]  # the one that was cut goes first
+    return _fit([line for _, line in sorted(drawn)], budget, store)
 
 
 def anchor_dump(messages: Sequence[Message], budget: int, store: Store) -> str:
@@ -58,19 +63,35 @@ CONTROLS: dict[str, Control] = {
 }
 
 
-def _fill(lines: Iterator[str], budget: int, store: Store) -> list[str]:
-    """The first lines that fit into the budget together, up to the first that does not."""
+def _fill(lines: Iterator[str], budget: int, store: Store,
+          part: Callable[[str, float], str] | None = None) -> list[str]:
+    """The first lines that fit into the budget together, up to the first that does not.
+
+    Of that one comes what still fits (`part`), so that a long line leaves no budget unused.
+    """
     found, total = list[str](), 0
     known = store.remember("line tokens", dict[str, int])
     for line in lines:
         tokens = known.get(line)
         if tokens is None:
             tokens = known[line] = store.count(line + "\n")
-        total += tokens
-        if total > budget:
+        if total + tokens > budget:
+            room = budget - total
+            if part is not None and room >= LEAST_PART:
+                piece = part(line, CAUTION * room / tokens)
+                found += [piece] if store.count(piece + "\n") <= room else []
             break
+        total += tokens
         found.append(line)
     return found
+
+
+def _end(line: str, share: float) -> str:
+    return line[len(line) - int(share * len(line)):]
+
+
+def _start(line: str, share: float) -> str:
+    return line[: int(share * len(line))]
 
 
 def _fit(chosen: list[str], budget: int, store: Store) -> str:

@@ -15,7 +15,8 @@ AnchorClass = Literal["path", "identifier", "id", "number", "url", "error", "com
 CLASSES: tuple[AnchorClass, ...] = get_args(AnchorClass)
 
 LINE_END = "\n"
-WORD = re.compile(r"\n|[^\s\"'`<>|;(){}\[\]=*!?^，。、；！？（）《》“”‘’「」『』【】…→]+")
+WORD = re.compile(r"\n|[^\s\"'`<>|;(){}\[\]=*!?^，。、；！？（）《》“”‘’「」『』【】…→«»„—"
+                  "\u200b\ufeff]+")
 """How a text falls into words; a line end is one, since nothing is bound across lines."""
 MOST_WORD = 300  # characters: longer runs are data, not names
 MOST_PARTS = 12  # of a path or a dotted name that are looked at
@@ -41,6 +42,7 @@ TURNS = re.compile(r"(?<=\d)(?=[a-z])|(?<=[a-z])(?=\d)")
 LEAST_TURNS = 3  # changes between letters and digits that make a run look like an id
 PARTS = re.compile(r"[\w.@+~/-]+")
 WINDOWS_PATH = re.compile(r"(?:[A-Za-z]:|\.{1,2})?(?:\\?[\w.@+~-]+)(?:\\[\w.@+~-]+)+")
+THOUSANDS = re.compile(r"\D?\d{1,3},\d{3}")
 NUMERIC = frozenset("0123456789$€£¥")
 DIGIT = re.compile(r"\d")
 JOINTS = re.compile(r"[,:@&]+")
@@ -74,6 +76,9 @@ class _Notes:
 def read_word(word: str) -> Reading:
     """One word of `WORD`, read whatever stands around it; keys are case-folded."""
     bare = word.strip(".,:;&").rstrip("#-–—")
+    if word[:1] == "." and bare[:1].isalpha() and (
+            "/" in bare or bare.rpartition(".")[2].lower() in SUFFIXES):
+        bare = f".{bare}"  # a folder or file that is hidden
     if not bare or len(word) > MOST_WORD:
         return Reading()
     if bare.isalpha() and bare.isascii() and (bare[1:].islower() or bare.isupper()):
@@ -112,7 +117,10 @@ def unit_of(word: str) -> str:
 
 def measure(number: str, unit: str) -> str:
     """A number and its unit as one key: `137,566 tokens` is `137566tokens`."""
-    return number.strip(".,:").replace(",", "") + unit
+    bare = number.strip(".,:")
+    if bare.count(",") == 1 and "." not in bare and not THOUSANDS.fullmatch(bare):
+        return bare.replace(",", ".") + unit  # a decimal comma
+    return bare.replace(",", "") + unit
 
 
 def _content(key: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from compactlab.history import Store
-from compactlab.quality.anchors import found_in, lexicon
+from compactlab.quality.anchors import Lexicon, extract, found_in, lexicon
 from compactlab.quality.survives import survives
 from compactlab.session import Message, Text
 from tests.quality.stories import result, says, store, user
@@ -122,3 +122,21 @@ def test_a_megabyte_without_a_space_and_deep_nesting_are_read_in_no_time() -> No
     assert found_in(known, Message("user", (Text("a." * 50_000 + "b_c," * 50_000),))).shown >= 0
     deep = "[" * 900 + "]" * 900
     assert found_in(known, says("", read_1={"path": deep})).shown >= 0
+
+
+@pytest.mark.parametrize(("text", "kind", "key"), [
+    ("12,5 мб и 125 МБ", "number", "12.5мб"), ("137,566 tokens", "number", "137566tokens"),
+    ("see .claude/settings.json", "path", ".claude/settings.json"),
+    ("in /home/me/proj/.claude/settings.json", "path", ".claude/settings.json"),
+    ("файл «src/foo.py» изменён", "path", "src/foo.py")])
+def test_numbers_hidden_folders_and_quotation_marks(text: str, kind: str, key: str) -> None:
+    words = Lexicon()
+    found = extract(words, Message("user", (Text(text),)))
+    assert (kind, key) in {(words.kinds[n], words.keys[n]) for n in words.bits(found.named)}
+
+
+def test_line_numbers_of_a_reading_tool_are_no_numbers_with_a_unit() -> None:
+    words = Lexicon()
+    text = "   115→    lines = x\n   116→{% if y %}\n   117→ errors: list"
+    found = extract(words, Message("user", (Text(text),)))
+    assert not found.named & words.of_class["number"]

@@ -119,3 +119,21 @@ def test_losses_say_what_was_lost_and_where_it_was_needed() -> None:
     assert [(loss.anchor, loss.kind, loss.at) for loss in found if not loss.survived] == [
         ("split_fields", "identifier", 0), ("250ms", "number", 2),
         ("pytest tests/test_parser.py", "command", 2), ("tests/test_parser.py", "path", 2)]
+
+
+@pytest.mark.parametrize(("said", "summary", "kept"), [
+    ("Please, don't touch the legacy billing module.", "don't touch legacy billing module", 1.0),
+    ("Please, don’t touch the legacy billing module.", "don’t touch legacy billing module", 1.0),
+    ("You must touch the legacy billing module.", "mustard: touch the legacy billing module", 0.0),
+    ("Use only the legacy billing module.", "use commonly the legacy billing module", 0.0)])
+def test_the_word_of_polarity_is_a_word(said: str, summary: str, kept: float) -> None:
+    test_rules_are_found_in_russian_and_chinese(said, summary, kept)
+
+
+@pytest.mark.parametrize("said", ["这个函数特别慢，运行时间很长。", "两个级别的日志有区别吗？",
+                                  "Не синий фон на странице.",
+                                  "Can't open the page, why does it fail?"])
+def test_sentences_that_set_no_rule(said: str) -> None:
+    from tests.quality.stories import store, user
+
+    assert constraints.rules(store(), user(said)) == ()

@@ -85,7 +85,7 @@ def test_nested_windows_are_monotone(control: object) -> None:
     for share in (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 0.8, 1.0):
         text = control(found.removed, int(share * found.removed_tokens), found.store)  # type: ignore[operator]
         lines = set(text.splitlines())
-        assert held <= lines
+        assert all(line in text for line in held), "the last one that fits may be cut"
         row = contestant(found, text)
         for name in ("frr", "bound_frr", "anchor_recall", "next_action"):
             assert row[name] >= before[name] - 1e-12, (name, share)  # type: ignore[operator]
