@@ -89,3 +89,10 @@ def test_the_money_of_the_headline_s_window_is_said_and_only_of_sessions_served_
 def test_summaries_of_the_fallback_are_said() -> None:
     scope = finding(runs({"summaries": 7, "fallbacks": 2}))[1]
     assert "(2 of 7 by the fallback)" in scope
+
+
+def test_a_session_without_a_request_is_in_no_finding() -> None:
+    both = finding(runs({"session": "a"}, {"session": "empty", "requests": 0, "served_share": None,
+                                           "token_reduction": None}))
+    assert not any("no strategy served every request" in sentence for sentence in both)
+    assert finding(runs({"requests": 0}))[0] == "No session was replayed."

@@ -51,18 +51,16 @@ class Tree:
 
     def common(self, one: int, other: int) -> int:
         """The longest prefix of both; the walk is as long as what they do not share."""
-        parent, depth = self.parent, self.depth
-        more = depth[one] - depth[other]
-        if 0 <= more <= FEW:  # as a rule `one` is `other` with a few blocks behind it
-            node = one
-            while more:
-                node, more = parent[node], more - 1
-            if node == other:
-                return node
         pair = (one, other)
         found = self._common.get(pair)  # asked twice a request, and by every run again
-        if found is None:
-            found = self._common[pair] = self._parted(one, other)
+        if found is not None:
+            return found
+        parent, node = self.parent, one
+        for _ in range(min(self.depth[one] - self.depth[other], FEW)):
+            node = parent[node]
+        if node == other:  # as a rule `one` is `other` with a few blocks behind it
+            return node
+        found = self._common[pair] = self._parted(one, other)
         return found
 
     def _parted(self, one: int, other: int) -> int:

@@ -15,8 +15,7 @@ AnchorClass = Literal["path", "identifier", "id", "number", "url", "error", "com
 CLASSES: tuple[AnchorClass, ...] = get_args(AnchorClass)
 
 LINE_END = "\n"
-WORD = re.compile(r"\n|[^\s\"'`<>|;(){}\[\]=*!?^，。、；！？（）《》“”‘’「」『』【】…→«»„—"
-                  "\u200b\ufeff]+")
+WORD = re.compile(r"\n|[^\s\"'`<>|;(){}\[\]=*!?^，。、；！？（）《》“”‘’「」『』【】…→«»„—]+")
 """How a text falls into words; a line end is one, since nothing is bound across lines."""
 MOST_WORD = 300  # characters: longer runs are data, not names
 MOST_PARTS = 12  # of a path or a dotted name that are looked at
@@ -42,7 +41,7 @@ TURNS = re.compile(r"(?<=\d)(?=[a-z])|(?<=[a-z])(?=\d)")
 LEAST_TURNS = 3  # changes between letters and digits that make a run look like an id
 PARTS = re.compile(r"[\w.@+~/-]+")
 WINDOWS_PATH = re.compile(r"(?:[A-Za-z]:|\.{1,2})?(?:\\?[\w.@+~-]+)(?:\\[\w.@+~-]+)+")
-THOUSANDS = re.compile(r"\D?\d{1,3},\d{3}")
+DECIMAL_COMMA = re.compile(r"^(\D?\d+),(\d{1,2}|\d{4,})$")
 NUMERIC = frozenset("0123456789$€£¥")
 DIGIT = re.compile(r"\d")
 JOINTS = re.compile(r"[,:@&]+")
@@ -118,9 +117,7 @@ def unit_of(word: str) -> str:
 def measure(number: str, unit: str) -> str:
     """A number and its unit as one key: `137,566 tokens` is `137566tokens`."""
     bare = number.strip(".,:")
-    if bare.count(",") == 1 and "." not in bare and not THOUSANDS.fullmatch(bare):
-        return bare.replace(",", ".") + unit  # a decimal comma
-    return bare.replace(",", "") + unit
+    return DECIMAL_COMMA.sub(r"\1.\2", bare).replace(",", "") + unit
 
 
 def _content(key: str) -> tuple[str, ...]:

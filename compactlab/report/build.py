@@ -46,8 +46,9 @@ def report(run_folder: Path | str, *, files: Mapping[str, Path] | None = None,
 
     folder = Path(run_folder)
     manifest, runs, quality = read_manifest(folder), read(folder), read_quality(folder)
+    replayed = (runs["status"].eq("ok") & runs["requests"].fillna(0).gt(0)).any()
     jobs = _jobs(Path(notebooks) if notebooks else _own_notebooks(), runs, files or {},
-                 measured=quality is not None)
+                 measured=quality is not None) if replayed else []  # nothing to draw
     made = []
     with _bar(len(jobs), progress) as step:
         for path, parameters in jobs:

@@ -36,6 +36,7 @@ def finding(runs: pd.DataFrame, quality: pd.DataFrame | None = None) -> tuple[st
     something happened, and says which.
     """
     runs = paper.with_key(with_kept(runs, quality))
+    runs = runs[~runs["requests"].fillna(-1).eq(0)]  # a session without a request is no replay
     if not (runs["status"] == "ok").any():
         return ("No session was replayed.", *_failures(runs))
     head, group = _busiest(runs)

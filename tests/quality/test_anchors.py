@@ -127,7 +127,7 @@ def test_a_megabyte_without_a_space_and_deep_nesting_are_read_in_no_time() -> No
 @pytest.mark.parametrize(("text", "kind", "key"), [
     ("12,5 мб и 125 МБ", "number", "12.5мб"), ("137,566 tokens", "number", "137566tokens"),
     ("see .claude/settings.json", "path", ".claude/settings.json"),
-    ("in /home/me/proj/.claude/settings.json", "path", ".claude/settings.json"),
+    ("in /srv/proj/.claude/settings.json", "path", ".claude/settings.json"),
     ("файл «src/foo.py» изменён", "path", "src/foo.py")])
 def test_numbers_hidden_folders_and_quotation_marks(text: str, kind: str, key: str) -> None:
     words = Lexicon()
