@@ -58,7 +58,7 @@ def simulate(
     (`rules`). Without recorded times nothing expires, and `time` says `assumed`. Raises UnknownName
     and BadSetting with the valid choices.
     """
-    known = replay.store.empty().remember
+    known = replay.store.remember
     lifetime = ttl or known("cache ttl", lambda: recorded_ttl(replay.session)) or DEFAULT_TTL
     if lifetime not in TTLS:
         raise BadSetting(f"ttl = {lifetime!r}: choose one of {', '.join(TTLS)}")
@@ -93,7 +93,7 @@ def prefixes_of(store: Index, warm: int, levels: Sequence[int], *, strip: bool, 
     schemas = store.fixed - store.head.tokens
     inside = tuple(sorted({n for n in (warm, *levels) if 0 < n < store.fixed}))
     head = Head(schemas, store.head.tokens, inside)
-    return store.empty().remember(
+    return store.remember(
         ("cache prefixes", head, strip, salt_images),
         lambda: Prefixes(store, head, strip=strip, salt_images=salt_images))
 

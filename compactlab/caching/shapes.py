@@ -29,14 +29,13 @@ class Shape(NamedTuple):
     role: str
     turn: bool
     image: bool
-    thinking: bool
 
 
 def shape(store: Store, message: Message) -> Shape:
     """The blocks of a message; their tokens add up to the message's own."""
     if not message.blocks:
         empty = ((message.role, "empty"), store.tokens(message), "text")
-        return Shape((empty,), -1, -1, message.role, message.role == "user", False, False)
+        return Shape((empty,), -1, -1, message.role, message.role == "user", False)
     tokens = _shared_out(store, message)
     blocks = tuple((_key((message.role, i, len(tokens)), block), size, KINDS[type(block)])
                    for i, (block, size) in enumerate(zip(message.blocks, tokens, strict=True)))
@@ -46,9 +45,8 @@ def shape(store: Store, message: Message) -> Shape:
         said = carriers
     literal = said[-1] if said and said[-1] in carriers else -1
     return Shape(blocks, carriers[-1] if carriers else -1, literal, message.role,
-                 message.role == "user" and message.kind == "user",
-                 any(_has_image(block) for block in message.blocks),
-                 any(kind == THINKING for _, _, kind in blocks))
+                 message.starts_turn,
+                 any(_has_image(block) for block in message.blocks))
 
 
 def _shared_out(store: Store, message: Message) -> list[int]:

@@ -35,7 +35,7 @@ CAUSE_LOOKS = {  # name, colour and hatch
     "unexplained": ("unexplained", paper.BLACK, ""),
 }
 PANEL_HEIGHT, SINGLE_HEIGHT, FRAME_HEIGHT = 1.45, 2.6, 1.3  # inches
-LINE_HEIGHT, BAR, NARROW = 0.3, 0.66, 0.08
+LINE_HEIGHT, BAR = 0.3, 0.66
 HEADROOM = 1.15
 ROOM = 1.8  # what is higher than so many windows is cut off
 MANY = 30  # marks: from here on they are drawn smaller and paler

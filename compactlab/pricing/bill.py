@@ -109,7 +109,7 @@ def raw_run(walk: Replay, **settings: Any) -> CacheRun:
     Made once for these settings (those of `simulate`) and shared by all replays of the index.
     """
     key = ("raw cache run", tuple(sorted((k, repr(v)) for k, v in settings.items())))
-    return walk.store.empty().remember(key, lambda: simulate(
+    return walk.store.remember(key, lambda: simulate(
         replay(walk.session, "raw", window=None, store=walk.store), **settings))
 
 
