@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import sys
 from collections.abc import Iterator
@@ -89,6 +90,12 @@ def _no_network() -> Iterator[None]:
     _guarding = True
     yield
     _guarding = False
+
+
+def pytest_configure() -> None:
+    """Programs that tests start can be interrupted, though a shell in the background ignores it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
